@@ -41,6 +41,7 @@ struct FailureOptions {
       case .directory: Simulation<DirectoryApp>.curve(of: token, while: goesOn)
       case .messages: Simulation<MessagesApp>.curve(of: token, while: goesOn)
       case .ledger: Simulation<LedgerApp>.curve(of: token, while: goesOn)
+      case .records: Simulation<RecordsApp>.curve(of: token, while: goesOn)
       case .posts: Simulation<PostsApp>.curve(of: token, while: goesOn)
       }
     console.progress(nil)

@@ -98,7 +98,7 @@ struct RunOptions {
 
   private mutating func setWorld(_ name: String?) throws(UsageError) {
     if let name {
-      guard spoken != .clientView else {
+      guard spoken == nil || spoken == .eventQueue else {
         throw UsageError(message: "--world needs --protocol event-queue")
       }
       spoken = .eventQueue
@@ -109,7 +109,11 @@ struct RunOptions {
       }
       self.world = world
     }
-    if spoken == .clientView { world = .ledger }
+    switch spoken {
+    case .clientView: world = .ledger
+    case .recordSync: world = .records
+    case .eventQueue, nil: break
+    }
     try setWorldOfPlant()
   }
 
@@ -122,12 +126,12 @@ struct RunOptions {
       }
       world = .messages
     case .view:
-      guard spoken != .eventQueue else {
+      guard spoken == nil || spoken == .clientView else {
         throw UsageError(message: "this plant needs --protocol client-view")
       }
       world = .ledger
     case .breach:
-      guard world != .ledger else {
+      guard spoken == nil || spoken == .eventQueue else {
         throw UsageError(message: "this plant needs --protocol event-queue")
       }
       spoken = .eventQueue

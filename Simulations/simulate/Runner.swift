@@ -10,6 +10,7 @@ extension Engine {
     case .directory: Simulation<DirectoryApp>.run(configuration, engine: self, twice: twice)
     case .messages: Simulation<MessagesApp>.run(configuration, engine: self, twice: twice)
     case .ledger: Simulation<LedgerApp>.run(configuration, engine: self, twice: twice)
+    case .records: Simulation<RecordsApp>.run(configuration, engine: self, twice: twice)
     case .posts: Simulation<PostsApp>.run(configuration, engine: self, twice: twice)
     }
   }
@@ -19,6 +20,7 @@ extension Engine {
     case .directory: Simulation<DirectoryApp>.trace(configuration, engine: self)
     case .messages: Simulation<MessagesApp>.trace(configuration, engine: self)
     case .ledger: Simulation<LedgerApp>.trace(configuration, engine: self)
+    case .records: Simulation<RecordsApp>.trace(configuration, engine: self)
     case .posts: Simulation<PostsApp>.trace(configuration, engine: self)
     }
   }

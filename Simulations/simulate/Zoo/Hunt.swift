@@ -69,6 +69,7 @@ extension Mutant {
     if hunks.contains(where: { hunk in changed.contains { hunk.file.contains($0) } }) {
       return .ledger
     }
+    if hunks.contains(where: { $0.file.contains("SyncProtocols/RecordSync/") }) { return .records }
     let rooms =
       ["Pages", "Knowledge", "VersionedMap"].map { "UpdateMachine/\($0)/" } + ["MessageSync/"]
     let isOfMessages = hunks.contains { hunk in rooms.contains { hunk.file.contains($0) } }
@@ -156,7 +157,7 @@ struct Hunt: Sendable {
       engine = ["--engine", mutant.engine.rawValue]
       let world = mutant.engine == .actor ? mutant.named ?? .directory : mutant.world
       engine +=
-        world == .ledger
+        world.spoken != .eventQueue
         ? ["--protocol", world.spoken.rawValue] : ["--world", world.rawValue]
     }
     let start = ContinuousClock.now

@@ -374,11 +374,12 @@
     }
 
     func send(
-      _ push: PushRequest<App.Model.Change>, _ call: SimulatedCall<SimulatedSource<App>.Pushed>,
+      _ push: PushRequest<App.Model.Change>, at finger: App.Server.Place?,
+      _ call: SimulatedCall<SimulatedSource<App>.Pushed>,
       _ incarnation: SimulatedIncarnation<App>
     ) {
       call.client = incarnation.client
-      call.number = world.send(push, by: incarnation.client)
+      call.number = world.send(push, at: finger, by: incarnation.client)
       pushes.append(call)
     }
 

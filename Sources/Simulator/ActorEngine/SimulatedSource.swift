@@ -41,7 +41,7 @@
         await withCheckedContinuation { continuation in
           call.continuation = continuation
           if call.isGivenUp { return call.end(with: SimulatedSource.noAnswer) }
-          incarnation.engine?.send(push, call, incarnation)
+          incarnation.engine?.send(push, at: finger, call, incarnation)
         }
       } onCancel: {
         call.isGivenUp = true

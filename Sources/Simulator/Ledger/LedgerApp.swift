@@ -56,7 +56,9 @@ package enum LedgerApp: SimulatedApp {
     return snapshot
   }
 
-  package static func request(_ push: PushRequest<LedgerChange>) -> MutationPush {
+  package static func request(
+    _ push: PushRequest<LedgerChange>, at finger: Server.Place?
+  ) -> MutationPush {
     MutationPush(push)
   }
 

@@ -250,6 +250,10 @@ struct Checker<App: SimulatedApp> {
       report(.replica, client, now, "a model changes only by what it took whole", "\(body)")
     }
     guard let finger = body.finger else { return }
+    guard Server.standsForState(finger) else {
+      accounts[client].position = -1
+      return
+    }
     if accounts[client].log != finger.log {
       accounts[client].log = finger.log
       accounts[client].logNumber = server.index(of: finger.log)

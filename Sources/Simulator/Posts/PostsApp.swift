@@ -37,7 +37,9 @@ package enum PostsApp: SimulatedApp {
     return snapshot
   }
 
-  package static func request(_ push: PushRequest<PostChange>) -> MutationPush {
+  package static func request(
+    _ push: PushRequest<PostChange>, at finger: Server.Place?
+  ) -> MutationPush {
     MutationPush(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {

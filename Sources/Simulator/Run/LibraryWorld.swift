@@ -11,11 +11,14 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// Users post over event queues, to a server that does not recognise a second copy
   /// (``PostsApp``).
   case posts
+  /// Users change records, over WatermelonDB's protocol (``RecordsApp``).
+  case records
 
   /// The protocol of one of these worlds.
   package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
     case eventQueue = "event-queue"
     case clientView = "client-view"
+    case recordSync = "record-sync"
   }
 
   /// The protocol of this world.
@@ -23,6 +26,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     switch self {
     case .directory, .messages, .posts: .eventQueue
     case .ledger: .clientView
+    case .records: .recordSync
     }
   }
 
@@ -32,6 +36,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   ///   - seed: the seed.
   ///   - spoken: draws among the worlds of this protocol; `nil`: among all.
   package static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
+    let isRecords = StateDigest.mixed(seed ^ 0xC2B2_AE3D_27D4_EB4F) & 7 == 0
+    if spoken == .recordSync || spoken == nil && isRecords { return .records }
     let isLedger = StateDigest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0
     if spoken == .clientView || spoken == nil && isLedger { return .ledger }
     if StateDigest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 { return .messages }

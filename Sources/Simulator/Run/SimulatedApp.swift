@@ -56,8 +56,10 @@ public protocol SimulatedApp: Sendable {
   /// default: it refuses none, and the fault never strikes.
   static func snapshotToRefuse(_ truth: Truth) -> Truth.Snapshot?
 
-  /// The request of a push. Supplied where the model takes no changes.
-  static func request(_ push: PushRequest<Model.Change>) -> MutationPush
+  /// The request of a push, sent from a finger. Supplied where the model takes no changes.
+  static func request(
+    _ push: PushRequest<Model.Change>, at finger: Server.Place?
+  ) -> Server.Push
 
   /// The server's answer to a request for a page. It chose what to answer in the state `found`, and
   /// reads it a little `later`. Supplied where the model holds everything.
@@ -126,9 +128,11 @@ extension SimulatedApp {
   ) -> Model.Lists.Page? { nil }
 }
 
-extension SimulatedApp where Model.Change == Never {
+extension SimulatedApp where Model.Change == Never, Server.Push == MutationPush {
   /// Nothing is ever pushed.
-  public static func request(_ push: PushRequest<Never>) -> MutationPush {
+  public static func request(
+    _ push: PushRequest<Never>, at finger: Server.Place?
+  ) -> MutationPush {
     MutationPush(client: push.client, knownRefusal: .none, mutations: [])
   }
 }

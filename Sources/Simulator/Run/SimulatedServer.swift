@@ -11,6 +11,8 @@ public protocol SimulatedServer: Sendable {
   associatedtype Truth: ServerTruth
   /// The protocol that it speaks.
   associatedtype Sync: SyncProtocol where Sync.Batch.Event == Truth.Event
+  /// A push as it reaches the server. By default named mutations.
+  associatedtype Push: Sendable = MutationPush
   /// A client's place in a log.
   typealias Place = Sync.Place
   /// The name of a log, as clients know it.
@@ -46,6 +48,10 @@ public protocol SimulatedServer: Sendable {
 
   /// Whether a snapshot says that it is all that the server has. By default every snapshot is.
   static func isComplete(_ snapshot: Truth.Snapshot) -> Bool
+
+  /// Whether a finger stands for a state of the server: not between two pages of a first sync, say.
+  /// By default every finger does.
+  static func standsForState(_ finger: Place) -> Bool
 
   /// The position of the state that a finger of this log stands for; `nil`: this server never gave
   /// that finger.
@@ -112,11 +118,11 @@ public protocol SimulatedServer: Sendable {
   static var knowsPushesAgain: Bool { get }
 
   /// A client pushes changes; `nil`: the server has no room. By default it never has.
-  mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer?
+  mutating func push(_ push: Push, at now: Moment) -> PushAnswer?
 
   /// Refuses a push unchanged, and notes that; `false`: it is too late, or the server never does
   /// so.
-  mutating func reject(_ push: MutationPush, at now: Moment) -> Bool
+  mutating func reject(_ push: Push, at now: Moment) -> Bool
 
   /// Commits a change, which raises ``position`` by 1. Clients are told as the truth announces it.
   mutating func commit(_ change: Truth.Change, at now: Moment)
@@ -172,9 +178,11 @@ extension SimulatedServer {
 
   public static var knowsPushesAgain: Bool { false }
 
-  public mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer? { nil }
+  public mutating func push(_ push: Push, at now: Moment) -> PushAnswer? { nil }
 
-  public mutating func reject(_ push: MutationPush, at now: Moment) -> Bool { false }
+  public mutating func reject(_ push: Push, at now: Moment) -> Bool { false }
+
+  public static func standsForState(_ finger: Place) -> Bool { true }
 
   public static func isComplete(_ snapshot: Truth.Snapshot) -> Bool { true }
 

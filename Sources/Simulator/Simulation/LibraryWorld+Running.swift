@@ -5,6 +5,7 @@ extension LibraryWorld {
     case .directory: Simulation<DirectoryApp>.run(configuration)
     case .messages: Simulation<MessagesApp>.run(configuration)
     case .ledger: Simulation<LedgerApp>.run(configuration)
+    case .records: Simulation<RecordsApp>.run(configuration)
     case .posts: Simulation<PostsApp>.run(configuration)
     }
   }
@@ -15,6 +16,7 @@ extension LibraryWorld {
     case .directory: Simulation<DirectoryApp>.trace(configuration)
     case .messages: Simulation<MessagesApp>.trace(configuration)
     case .ledger: Simulation<LedgerApp>.trace(configuration)
+    case .records: Simulation<RecordsApp>.trace(configuration)
     case .posts: Simulation<PostsApp>.trace(configuration)
     }
   }
@@ -25,6 +27,7 @@ extension LibraryWorld {
     case .directory: Simulation<DirectoryApp>.traceReplay(token)
     case .messages: Simulation<MessagesApp>.traceReplay(token)
     case .ledger: Simulation<LedgerApp>.traceReplay(token)
+    case .records: Simulation<RecordsApp>.traceReplay(token)
     case .posts: Simulation<PostsApp>.traceReplay(token)
     }
   }
@@ -37,6 +40,7 @@ extension LibraryWorld {
     case .directory: Simulation<DirectoryApp>.shrunk(configuration, while: goesOn)
     case .messages: Simulation<MessagesApp>.shrunk(configuration, while: goesOn)
     case .ledger: Simulation<LedgerApp>.shrunk(configuration, while: goesOn)
+    case .records: Simulation<RecordsApp>.shrunk(configuration, while: goesOn)
     case .posts: Simulation<PostsApp>.shrunk(configuration, while: goesOn)
     }
   }

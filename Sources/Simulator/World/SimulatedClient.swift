@@ -121,6 +121,8 @@ final class SimulatedClient<App: SimulatedApp> {
   /// One push.
   struct Sent: Sendable {
     var push: PushRequest<App.Model.Change>
+    /// Where the client was when it sent it.
+    var finger: App.Server.Place?
     var answer: PushAnswer?
     /// Whether the client has stopped waiting for the result.
     var isGivenUp = false

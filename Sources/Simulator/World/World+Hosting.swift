@@ -95,7 +95,7 @@ extension World {
       case .register(let request): send(client, .register, request)
       case .poll(let request, let finger, let waits):
         send(client, .poll(finger, waits: waits), request)
-      case .push(let push, _): send(push, by: client)
+      case .push(let push, let finger): send(push, at: finger, by: client)
       case .fetch(let id, let request): fetch(request, id, by: client)
       case .arm(let timer, let range):
         clients[client].timers.append(timer)

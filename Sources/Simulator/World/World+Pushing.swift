@@ -15,8 +15,10 @@ enum Pushing: Sendable {
 extension World {
   /// A client sends a push. Returns its number.
   @discardableResult
-  mutating func send(_ push: PushRequest<App.Model.Change>, by client: Int) -> UInt64 {
-    clients[client].pushes.append(Client.Sent(push: push))
+  mutating func send(
+    _ push: PushRequest<App.Model.Change>, at finger: Server.Place?, by client: Int
+  ) -> UInt64 {
+    clients[client].pushes.append(Client.Sent(push: push, finger: finger))
     let number = UInt64(clients[client].pushes.count - 1)
     if isTraced { note(who(client), "\(number) is \(push)", about: client) }
     if let objection = clients[client].user.objection(
@@ -127,7 +129,8 @@ extension World {
       deliverFinished()
       scheduleServer()
     }
-    let request = App.request(clients[client].pushes[Int(push)].push)
+    let sent = clients[client].pushes[Int(push)]
+    let request = App.request(sent.push, at: sent.finger)
     switch fault {
     case .rateLimit:
       let wait = choices.pick(.server, [nil, TimeSpan.seconds(-5), .seconds(54), .seconds(3600)])
@@ -149,7 +152,7 @@ extension World {
     return fault == .malformedAnswer ? .malformed : nil
   }
 
-  private mutating func isRun(_ request: MutationPush, as push: UInt64, _ client: Int) -> Bool {
+  private mutating func isRun(_ request: Server.Push, as push: UInt64, _ client: Int) -> Bool {
     guard let answer = server.push(request, at: now) else { return false }
     clients[client].pushes[Int(push)].answer = answer
     return true

@@ -1,0 +1,191 @@
+package import SyncProtocols
+package import UpdateMachine
+
+/// WatermelonDB's server in a world. It answers each pull at once. Position *p* is after *p* commits;
+/// a push is one.
+package struct RecordsServer: SimulatedServer {
+  package typealias Truth = RecordsTruth
+  package typealias Sync = RecordSync
+
+  /// A push, before it is reduced to records.
+  package struct Push: Sendable {
+    var mutations: [PushRequest<RecordChange>.Item]
+    var finger: RecordFinger?
+  }
+
+  private(set) var records: RecordServer
+  package private(set) var truth: RecordsTruth
+  private let cadence: Cadence
+  private var commits: [Commit] = []
+  private var clientCount: UInt64 = 0
+  private var isDrawn = false
+
+  private struct Commit: Sendable {
+    var at: Moment
+    /// The stamp of its last change.
+    var stamp: RecordStamp
+    var truth: RecordsTruth
+    var checksum: UInt64
+  }
+
+  package init(truth: RecordsTruth, settings: ServerSettings, at now: Moment) {
+    records = RecordServer(epoch: 1)
+    self.truth = truth
+    cadence = settings.cadence
+    for (key, columns) in truth.records { records.set(key, columns, at: now) }
+    note(at: now)
+  }
+
+  // MARK: The truth, now and before
+
+  package var position: Int64 { Int64(commits.count) - 1 }
+
+  package func checksum(at position: Int64) -> UInt64 { commits[Int(position)].checksum }
+
+  package func truth(at position: Int64) -> RecordsTruth { commits[Int(position)].truth }
+
+  package func firstNews(after position: Int64) -> Moment? {
+    let old = commits[Int(position)].checksum
+    return commits[(Int(position) + 1)...].first { $0.checksum != old }?.at
+  }
+
+  private mutating func note(at now: Moment) {
+    commits.append(
+      Commit(at: now, stamp: records.last, truth: truth, checksum: truth.checksum))
+  }
+
+  package static func number(of finger: RecordFinger) -> Int64 { Int64(finger.lastPulledAt.number) }
+
+  package static func newest(in batch: PulledRecords) -> Int64? { Int64(batch.pulledAt.number) }
+
+  package static func isComplete(_ snapshot: PulledRecords) -> Bool { snapshot.isWhole }
+
+  /// Between two pages a client shows what it had before.
+  package static func standsForState(_ finger: RecordFinger) -> Bool { finger.isWhole }
+
+  package func position(of finger: RecordFinger, inLog index: Int) -> Int64? {
+    commits.lastIndex { $0.stamp == finger.lastPulledAt }.map { Int64($0) }
+  }
+
+  // MARK: Logs: one for each epoch
+
+  package func index(of log: RecordLog) -> Int? {
+    log.epoch <= records.epoch ? Int(log.epoch) - 1 : nil
+  }
+
+  package func id(at index: Int) -> RecordLog { RecordLog(epoch: UInt64(index) + 1) }
+
+  package func isAlive(at index: Int) -> Bool { index == Int(records.epoch) - 1 }
+
+  package var aliveQueues: [RecordLog] { [RecordLog(epoch: records.epoch)] }
+
+  package var terms: ServerTerms {
+    var period = TimeSpan.seconds(60)
+    if case .every(let drawn) = cadence { period = drawn }
+    return .recordSync(pullingEvery: period)
+  }
+
+  package static var cadences: [Cadence] {
+    [.every(.seconds(5)), .every(.seconds(60)), .every(.seconds(300))]
+  }
+
+  // MARK: Requests
+
+  package mutating func beginRegister(at now: Moment) -> Result<RecordLog, RegisterRefusal> {
+    .success(RecordLog(epoch: records.epoch))
+  }
+
+  package mutating func finishRegister(_ log: RecordLog, at now: Moment) -> Reply {
+    finishRegister(log, for: nil, at: now)
+  }
+
+  package mutating func finishRegister(
+    _ log: RecordLog, for name: UInt64?, at now: Moment
+  ) -> Reply {
+    if name == nil { clientCount += 1 }
+    let client = ClientID(name ?? clientCount)
+    guard let pulled = pull(nil, of: client) else { return .refused(.badQueue) }
+    return .registered(pulled, pulled.finger, terms)
+  }
+
+  package mutating func poll(
+    _ finger: RecordFinger, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
+  ) -> Reply? {
+    guard let pulled = pull(finger, of: ClientID(0)) else { return .refused(.badQueue) }
+    return .batch(pulled)
+  }
+
+  private func pull(_ finger: RecordFinger?, of client: ClientID) -> PulledRecords? {
+    let request = try? RecordPull(client: client, after: finger, schema: RecordsApp.schema)
+    return request.flatMap { records.pull($0) }
+  }
+
+  package mutating func abandon(waiter: UInt64) {}
+
+  package mutating func release(_ log: RecordLog) -> Reply { .released }
+
+  package var hasFinished: Bool { false }
+
+  package mutating func takeFinished() -> [EndedWait<PulledRecords, RecordSync>] { [] }
+
+  // MARK: Pushes
+
+  package static var knowsPushesAgain: Bool { true }
+
+  package mutating func push(_ push: Push, at now: Moment) -> PushAnswer? {
+    guard let finger = push.finger else { return .behind }
+    let refused = records.push(RecordPush(push.mutations, at: finger), at: now)
+    if records.last != commits.last?.stamp {
+      truth.becomes(records.records)
+      note(at: now)
+    }
+    return RecordPush.answer(
+      to: push.mutations, refusing: refused, tookRest: records.takesRest)
+  }
+
+  // MARK: What happens there
+
+  package mutating func commit(_ change: RecordsTruth.Change, at now: Moment) {
+    switch change {
+    case .set(let key, let columns): records.set(key, columns, at: now)
+    case .delete(let key): records.delete(key, at: now)
+    }
+    truth.apply(change)
+    note(at: now)
+  }
+
+  package var nextDue: Moment { Moment(milliseconds: .max) }
+
+  package mutating func advance(to now: Moment) {}
+
+  package mutating func announceNothing() {}
+
+  /// Forgets all deletions so far.
+  package mutating func expire(_ log: RecordLog) { records.prune(through: records.last) }
+
+  package mutating func interrupt(_ log: RecordLog) {}
+
+  /// Everything is on the server's disk. If that is restored, it begins a new epoch.
+  package mutating func restart(keepingQueues: Bool, at now: Moment) {
+    if !keepingQueues { records.renew(epoch: records.epoch + 1) }
+  }
+
+  package mutating func waver(_ choices: inout Choices, at now: Moment) {
+    guard !isDrawn else { return }
+    isDrawn = true
+    records.takesRest = choices.happens(.server, 1, in: 2)
+    records.pageMaximum = Int(choices.pick(.server, [100, 3, 1]))
+  }
+
+  package mutating func liftLimits() {}
+
+  package func repeating(_ batch: PulledRecords, from finger: RecordFinger) -> PulledRecords? { nil }
+
+  // MARK: Plants
+
+  package mutating func arm(_ breach: QueueBreach) {}
+
+  package var isArmed: Bool { false }
+
+  package var breachCount: Int64 { 0 }
+}
