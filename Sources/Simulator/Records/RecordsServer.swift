@@ -179,7 +179,9 @@ package struct RecordsServer: SimulatedServer {
 
   package mutating func liftLimits() {}
 
-  package func repeating(_ batch: PulledRecords, from finger: RecordFinger) -> PulledRecords? { nil }
+  package func repeating(_ batch: PulledRecords, from finger: RecordFinger) -> PulledRecords? {
+    nil
+  }
 
   // MARK: Plants
 
