@@ -290,7 +290,8 @@ extension Checker {
   // MARK: Quick polls
 
   /// After a start, a failure or a sleep the next poll must be quick, so that freshness is known
-  /// within one round trip. When the state is up to date, the poll must wait.
+  /// within one round trip. When the state is up to date, the poll must wait, unless the server
+  /// wants to be asked at intervals.
   private mutating func judgeQuickness(
     _ failure: SyncFailure?, _ before: Before, _ effects: Effects, _ client: Int,
     _ machine: Machine<Place>, at now: Moment
@@ -305,8 +306,10 @@ extension Checker {
     case .writeFailed where effects.report == .store && before.status.isLive: isLost = true
     default: break
     }
-    if case .poll(_, _, let waits)? = effects.request, waits == isLost {
-      let expected = isLost ? "a quick poll, to know where we are" : "a waiting poll: up to date"
+    var mayWait = true
+    if case .every = machine.terms.cadence { mayWait = false }
+    if case .poll(_, _, let waits)? = effects.request, waits == (isLost || !mayWait) {
+      let expected = waits ? "a quick poll, to know where we are" : "a waiting poll: up to date"
       report(.honesty, client, now, expected, "\(effects.texts(at: now)), \(machine)")
     }
     switch machine.status {

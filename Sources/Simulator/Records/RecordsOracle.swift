@@ -10,7 +10,6 @@ enum RecordsOracle {
     _ truth: RecordsTruth
   ) -> UserObjection? {
     objectionToView(model, local) ?? objectionToChanges(local.outbox, book, truth)
-      ?? objectionToServer(book, truth)
   }
 
   /// Compares the view with a simple replay.
@@ -48,7 +47,10 @@ enum RecordsOracle {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .setAside, .uncertain, .discarded: continue
       case .overruled:
-        if wasDeleted { continue }
+        // Its creation may never have been made: the user gave it up, or the server refused it. Or
+        // the user deleted it later, and a client cannot tell its own deletion from another's.
+        let isOrphan = !truth.records.contains(key) && book.isWithoutCreation(key, outbox)
+        if wasDeleted || isOrphan || book.isDeleted(after: made) { continue }
         return UserObjection(
           .input, "\(made.ticket) is overruled only if \(key) was deleted", "\(outbox)")
       case .acknowledged, nil:
@@ -67,13 +69,18 @@ enum RecordsOracle {
     return nil
   }
 
-  /// Each value is written once.
-  private static func objectionToServer(
-    _ book: RecordsBook, _ truth: RecordsTruth
+  /// Each value is written once, unless it was sent again: if an answer is lost, and others change
+  /// the column before the next push, the client cannot know that its value had been there. So the
+  /// client's is the last.
+  static func objectionToServer(
+    _ book: RecordsBook, _ truth: RecordsTruth, _ sends: VersionedMap<String, Int>
   ) -> UserObjection? {
     for value in truth.returned where !book.doubtful.contains(value) {
       guard book.made.contains(where: { $0.change.values.contains(value) }) else { continue }
-      return UserObjection(.input, "\(value) is written once", "it came back: \(truth)")
+      let count = truth.returned.count { $0 == value }
+      if count < sends["\(value)"] ?? 0 { continue }
+      return UserObjection(
+        .input, "\(value) is written as often as it was sent at most", "\(count + 1): \(truth)")
     }
     return nil
   }

@@ -24,16 +24,20 @@ package struct RecordsBook: OutboxBook {
     made.append(Made(ticket: ticket, change: change))
   }
 
-  mutating func edit(_ ticket: MutationTicket, to change: RecordChange) {
-    for index in made.indices where made[index].ticket == ticket { made[index].change = change }
+  /// What was coalesced is edited as one.
+  mutating func edit(_ tickets: TicketSet, to change: RecordChange) {
+    discard(tickets)
+    note(tickets.upperBound, change)
   }
 
-  mutating func discard(_ ticket: MutationTicket) {
-    for index in made.indices where made[index].ticket == ticket { made[index].isDiscarded = true }
+  mutating func discard(_ tickets: TicketSet) {
+    for index in made.indices where tickets.contains(made[index].ticket) {
+      made[index].isDiscarded = true
+    }
   }
 
-  mutating func doubt(_ ticket: MutationTicket) {
-    for made in made where made.ticket == ticket { doubtful += made.change.values }
+  mutating func doubt(_ tickets: TicketSet) {
+    for made in made where tickets.contains(made.ticket) { doubtful += made.change.values }
   }
 
   /// The record after an older outbox came back in place of a newer one.
@@ -41,6 +45,21 @@ package struct RecordsBook: OutboxBook {
     var book = self
     for made in made + newer.made { book.doubtful += made.change.values }
     return book
+  }
+
+  /// Whether the creation of a record is set aside or given up.
+  func isWithoutCreation(_ key: RecordKey, _ outbox: Outbox<RecordChange>) -> Bool {
+    made.contains {
+      guard $0.change.key == key, case .create = $0.change.action else { return false }
+      return $0.isDiscarded || outbox.state(of: $0.ticket) == .setAside
+    }
+  }
+
+  /// Whether the user deleted the record later.
+  func isDeleted(after made: Made) -> Bool {
+    self.made.contains {
+      $0.ticket > made.ticket && $0.change.key == made.change.key && $0.change.action == .delete
+    }
   }
 
   /// Whether a later change of the same record has taken its place.
@@ -81,6 +100,8 @@ package struct RecordsUser: OutboxUser {
   package var memory = RecordsBook()
   package var check = OutboxCheck<RecordChange>()
   private var valueCount: Int64 = 0
+  /// How often each value was sent, in any process.
+  private(set) var sends = VersionedMap<String, Int>()
 
   package init() {}
 
@@ -94,7 +115,12 @@ package struct RecordsUser: OutboxUser {
   package mutating func took(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
-  ) { noteInput(effects, client) }
+  ) {
+    noteInput(effects, client)
+    for item in effects.outbox.push?.mutations ?? [] {
+      for value in item.change.values { sends["\(value)"] = (sends["\(value)"] ?? 0) + 1 }
+    }
+  }
 
   // MARK: What the user does
 
@@ -121,17 +147,22 @@ package struct RecordsUser: OutboxUser {
   private mutating func newChange(
     _ local: LocalChanges<RecordChange>, _ choices: inout Choices
   ) -> RecordChange {
-    valueCount += 1
-    let name = "\(local.outbox.client.number)-\(local.outbox.newestTicket.number)-\(valueCount)"
-    let value = JSONValue.string(name)
     let keys = local.view.state.records.map { $0.key }
     let kind = choices.draw(.users, below: 6)
+    let name = newName(choices)
+    let value = JSONValue.string(name)
     guard !keys.isEmpty, kind > 0 else {
       return RecordChange(.create(.one("a", value)), RecordKey("items", name))
     }
     let key = keys[Int(choices.draw(.users, below: UInt64(keys.count)))]
     if kind == 1 { return RecordChange(.delete, key) }
     return RecordChange(.update(.one(choices.pick(.users, RecordsApp.columns), value)), key)
+  }
+
+  /// A text that nobody else writes: a client has no name before its first snapshot.
+  private mutating func newName(_ choices: Choices) -> String {
+    valueCount += 1
+    return "\(choices.record.count)-\(valueCount)"
   }
 
   private mutating func reconsider(
@@ -141,12 +172,10 @@ package struct RecordsUser: OutboxUser {
     switch choices.draw(.users, below: 3) {
     case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
     case 1:
-      valueCount += 1
-      let old = memory.made.first { $0.ticket == ticket }?.change
-      guard let old, outbox.canEdit(ticket), let column = old.written?.members.first
+      guard let old = outbox.mutation(of: ticket)?.change, outbox.canEdit(ticket), let column = old.written?.members.first
       else { return [] }
       var change = old
-      let value = JSONValue.string("\(outbox.client.number)-edit-\(ticket.number)-\(valueCount)")
+      let value = JSONValue.string(newName(choices))
       if case .create = old.action {
         change.action = .create(.one(column.name, value))
       } else {
@@ -177,11 +206,16 @@ package struct RecordsUser: OutboxUser {
       }
       memory.note(new.newestTicket, change)
     case .decides(.edited(let ticket, let change)):
-      if old.outbox.canEdit(ticket) { memory.edit(ticket, to: change) }
+      guard old.outbox.canEdit(ticket), let former = old.outbox.mutation(of: ticket) else { return }
+      memory.edit(former.tickets, to: change)
     case .decides(.discarded(let ticket)):
-      if old.outbox.canDiscard(ticket) { memory.discard(ticket) }
+      guard old.outbox.canDiscard(ticket), let former = old.outbox.mutation(of: ticket)
+      else { return }
+      memory.discard(former.tickets)
     case .decides(.retried(let ticket)):
-      if old.outbox.canRetry(ticket) { memory.doubt(ticket) }
+      guard old.outbox.canRetry(ticket), let former = old.outbox.mutation(of: ticket)
+      else { return }
+      memory.doubt(former.tickets)
     case .opens, .changes, .changesLists, .signals: break
     }
   }
@@ -197,6 +231,7 @@ package struct RecordsUser: OutboxUser {
     let confirmed = RecordsApp.checksum(of: model)
     guard check.isNews(local, confirmed: confirmed, truth: truth.checksum) else { return nil }
     return RecordsOracle.objection(to: model, local, memory, truth)
+      ?? RecordsOracle.objectionToServer(memory, truth, sends)
   }
 
   package func fold(_ client: Body, into digest: inout StateDigest) {

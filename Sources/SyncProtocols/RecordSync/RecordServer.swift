@@ -145,10 +145,13 @@ package struct RecordServer: Sendable {
         columns = columns?.merged(with: row.columns)
       }
       // The deletion of a record that never came is noted: its creation may still be on its way.
-      guard columns != present?.columns || isDeleted && present == nil else { continue }
+      let hasEffect = columns != present?.columns || isDeleted && present == nil
+      // An update of a deleted record has none, but its maker must learn of the deletion.
+      let isTooLate = present != nil && columns == nil && !isDeleted
+      guard hasEffect || isTooLate else { continue }
       if let present, present.changedAt > push.lastPulledAt {
         refused.append(key)
-      } else {
+      } else if hasEffect {
         changed.write(key, columns, isAnew: isDeleted, at: now)
       }
     }

@@ -75,6 +75,13 @@ extension Outbox {
     return ticket <= forgotten ? nil : .acknowledged
   }
 
+  /// The mutation that a ticket stands for, and all its tickets; `nil`: it is not here.
+  package func mutation(of ticket: MutationTicket) -> (change: Change, tickets: TicketSet)? {
+    if let index = index(of: ticket) { return (queue[index].change, queue[index].tickets) }
+    let item = refused.first { $0.tickets.contains(ticket) }
+    return item.map { ($0.change, $0.tickets) }
+  }
+
   func state(of pending: Pending) -> MutationState {
     switch pending.stage {
     case .unsent: pending.refusal == nil ? .queued : .setAside
