@@ -138,6 +138,7 @@ struct RecordRun {
       switch change.action {
       case .delete: records[change.key] = nil
       case .create(let columns): records[change.key] = merged(old ?? row([:]), columns)
+      case .replace(let columns): records[change.key] = columns
       case .update(let columns): records[change.key] = old.map { merged($0, columns) }
       }
     }

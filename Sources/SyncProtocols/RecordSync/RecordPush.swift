@@ -26,14 +26,16 @@ public struct RecordPush: Hashable, Sendable {
     var writes = VersionedMap<RecordKey, (columns: JSONObject, creates: Bool)>()
     for item in mutations {
       let change = item.change
-      guard let columns = change.columns else {
+      switch change.action {
+      case .delete, .replace:
         deletions[change.key] = true
         writes[change.key] = nil
-        continue
+      case .create, .update: break
       }
+      guard let columns = change.columns else { continue }
       var write = writes[change.key] ?? (JSONObject(), false)
       write.columns.mergeColumns(columns)
-      if case .create = change.action { write.creates = true }
+      if case .update = change.action {} else { write.creates = true }
       writes[change.key] = write
     }
     deleted = deletions.map(\.key)
