@@ -38,7 +38,7 @@ public struct RecordPush: Hashable, Sendable {
       if case .update = change.action {} else { write.creates = true }
       writes[change.key] = write
     }
-    deleted = deletions.map(\.key)
+    deleted = deletions.map { $0.key }
     for (key, write) in writes {
       let row = RecordRow(key, write.columns)
       if write.creates { created.append(row) } else { updated.append(row) }
@@ -56,7 +56,7 @@ public struct RecordPush: Hashable, Sendable {
     to mutations: [PushRequest<RecordChange>.Item], refusing refused: [RecordKey], tookRest: Bool
   ) -> PushAnswer {
     if refused.isEmpty { return .accepted }
-    let taken = mutations.filter { !refused.contains($0.change.key) }.map(\.id)
+    let taken = mutations.filter { !refused.contains($0.change.key) }.map { $0.id }
     return tookRest && !taken.isEmpty ? .acceptedOnly(taken) : .behind
   }
 }

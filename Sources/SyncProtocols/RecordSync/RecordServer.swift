@@ -129,7 +129,7 @@ package struct RecordServer: Sendable {
   /// Applies a push. Returns the records that it has not touched, because they have changed since
   /// the client's last pull. A second copy finds its own changes made: it has no effect.
   package mutating func push(_ push: RecordPush, at now: Moment) -> [RecordKey] {
-    var keys = push.deleted + push.created.map(\.key) + push.updated.map(\.key)
+    var keys = push.deleted + push.created.map { $0.key } + push.updated.map { $0.key }
     keys.sort()
     guard push.epoch == epoch, push.lastPulledAt >= horizon else { return keys }
     var changed = self
@@ -160,7 +160,9 @@ package struct RecordServer: Sendable {
 
   /// The records, without tombstones.
   package var records: VersionedMap<RecordKey, JSONObject> {
-    VersionedMap(sorted: rows.compactMap { row in row.value.columns.map { (row.key, $0) } })
+    var records = VersionedMap<RecordKey, JSONObject>()
+    for (key, row) in rows { records[key] = row.columns }
+    return records
   }
 
   // MARK: The schema
