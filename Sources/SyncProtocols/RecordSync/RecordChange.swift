@@ -28,7 +28,8 @@ public struct RecordChange: Mutation, Hashable {
   public enum Refusal: Error, Hashable, Sendable {
     /// The record does not exist, or no longer.
     case gone
-    /// The record was to be deleted, and the server has created it anew.
+    /// The record was to be deleted, and the server has created it anew. If the user has created it
+    /// anew here, and the answer was lost, it is that one: the server does not say whose it is.
     case createdAnew
   }
 

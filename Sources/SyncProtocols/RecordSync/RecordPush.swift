@@ -5,7 +5,7 @@ public import UpdateMachine
 ///
 /// The server deletes first, then creates, then updates. So a record that was deleted and created
 /// again is in both lists (SyncBugs 71). Creating a record that exists updates it. If a record has
-/// changed since ``lastPulledAt``, and would change again, the push must not touch it.
+/// changed since ``lastPulledAt``, the push must not touch it, even if it has the pushed values.
 public struct RecordPush: Hashable, Sendable {
   /// The epoch of the server that gave the stamp.
   public var epoch: UInt64

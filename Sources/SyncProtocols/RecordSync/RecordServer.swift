@@ -127,7 +127,11 @@ package struct RecordServer: Sendable {
   }
 
   /// Applies a push. Returns the records that it has not touched, because they have changed since
-  /// the client's last pull. A second copy finds its own changes made: it has no effect.
+  /// the client's last pull; perhaps by an earlier copy of the push, so a second one has no effect.
+  /// Stamps only grow. So what was refused once stays refused, however late another copy comes.
+  ///
+  /// Pushed again after the next pull, a change that had come already finds its own values: nothing
+  /// is written, and it is accepted.
   package mutating func push(_ push: RecordPush, at now: Moment) -> [RecordKey] {
     var keys = push.deleted + push.created.map { $0.key } + push.updated.map { $0.key }
     keys.sort()
@@ -136,6 +140,10 @@ package struct RecordServer: Sendable {
     var refused: [RecordKey] = []
     for (index, key) in keys.enumerated() where index == 0 || keys[index - 1] != key {
       let present = rows[key]
+      if let present, present.changedAt > push.lastPulledAt {
+        refused.append(key)
+        continue
+      }
       let isDeleted = push.deleted.contains(key)
       var columns = isDeleted ? nil : present?.columns
       if let row = push.created.first(where: { $0.key == key }) {
@@ -146,11 +154,7 @@ package struct RecordServer: Sendable {
       }
       // The deletion of a record that never came is noted: its creation may still be on its way.
       guard columns != present?.columns || isDeleted && present == nil else { continue }
-      if let present, present.changedAt > push.lastPulledAt {
-        refused.append(key)
-      } else {
-        changed.write(key, columns, isAnew: isDeleted, at: now)
-      }
+      changed.write(key, columns, isAnew: isDeleted, at: now)
     }
     if refused.isEmpty || takesRest { self = changed }
     return refused
