@@ -131,7 +131,7 @@ package struct RecordServer: Sendable {
   /// Stamps only grow. So what was refused once stays refused, however late another copy comes.
   ///
   /// Pushed again after the next pull, a change that had come already finds its own values: nothing
-  /// is written, and it is accepted.
+  /// is written, except for a tombstone, and it is accepted.
   package mutating func push(_ push: RecordPush, at now: Moment) -> [RecordKey] {
     var keys = push.deleted + push.created.map { $0.key } + push.updated.map { $0.key }
     keys.sort()
@@ -152,8 +152,9 @@ package struct RecordServer: Sendable {
       if let row = push.updated.first(where: { $0.key == key }) {
         columns = columns?.merged(with: row.columns)
       }
-      // The deletion of a record that never came is noted: its creation may still be on its way.
-      guard columns != present?.columns || isDeleted && present == nil else { continue }
+      // Every deletion leaves a new tombstone, so that late copies are refused: those of this push,
+      // and those of an earlier creation that has not come yet.
+      guard columns != present?.columns || columns == nil && isDeleted else { continue }
       changed.write(key, columns, isAnew: isDeleted, at: now)
     }
     if refused.isEmpty || takesRest { self = changed }
