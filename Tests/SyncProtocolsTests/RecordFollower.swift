@@ -17,6 +17,8 @@ struct RecordFollower {
   /// Whether the last pull brought all that the server has.
   private(set) var isLevel = false
   private var lastID: UInt64 = 0
+  private var disk = VersionedMap<StoredKey, [UInt8]>()
+  private var saved: RecordModel?
 
   struct Pending {
     enum Stage { case unsent, sent, accepted }
@@ -159,10 +161,12 @@ struct RecordFollower {
   func restored() throws -> RecordFollower {
     var copy = self
     if let model {
+      // Only what differs from the last saved form is written.
       var rows = RowWriter()
-      model.store(since: nil, into: &rows)
-      let entries = rows.rows.map { (key: $0.key, value: $0.value ?? []) }
-      copy.model = try RecordModel(stored: RowReader(entries.sorted { $0.key < $1.key }))
+      model.store(since: saved, into: &rows)
+      for row in rows.rows { copy.disk[row.key] = row.value }
+      copy.saved = model
+      copy.model = try RecordModel(stored: RowReader(copy.disk.map { $0 }))
     }
     copy.finger = try finger.map { try RecordFinger(storedBytes: $0.storedBytes) }
     for index in pending.indices {

@@ -53,6 +53,8 @@ struct RecordRun {
   /// Pushes that may come once more.
   private var late: [(push: RecordPush, items: [RecordFollower.Item], hasCome: Bool)] = []
   private var epoch: UInt64 = 1
+  /// Each client before what it has pulled and not saved yet. Changes and pushes are saved first.
+  private var unsaved: [RecordFollower?]
   /// What each user has made of the records that nobody else changes. Each must always see it.
   private var mine: [Records]
 
@@ -62,6 +64,7 @@ struct RecordRun {
     server.takesRest = draws.happens(1, in: 2)
     clients = (1...2 + UInt64(draws.below(2))).map { RecordFollower($0) }
     mine = clients.map { _ in Records() }
+    unsaved = clients.map { _ in nil }
   }
 
   mutating func run() throws {
@@ -90,8 +93,9 @@ struct RecordRun {
     case 11..<15: push(index, isCalm: false)
     case 15: comeLate()
     case 16:
-      // Everything is saved, or nothing since some earlier moment: both are restored states.
-      clients[index] = try clients[index].restored()
+      let isSaved = draws.happens(1, in: 2)
+      clients[index] = try (isSaved ? clients[index] : unsaved[index] ?? clients[index]).restored()
+      unsaved[index] = nil
       counts.note("crashed")
     case 17: draws.happens(1, in: 2) ? server.delete(key(), at: now) : write(key())
     case 18 where draws.happens(1, in: 4):
@@ -123,6 +127,7 @@ struct RecordRun {
       action = isThere && draws.happens(2, in: 3) ? .update(columns()) : .create(columns())
     }
     clients[index].make(action, key)
+    unsaved[index] = nil
     if key.table == own(index) {
       mine[index] = applied([RecordChange(action, key)], to: mine[index])
     }
@@ -138,6 +143,7 @@ struct RecordRun {
       switch change.action {
       case .delete: records[change.key] = nil
       case .create(let columns): records[change.key] = merged(old ?? row([:]), columns)
+      case .replace(let columns): records[change.key] = columns
       case .update(let columns): records[change.key] = old.map { merged($0, columns) }
       }
     }
@@ -159,6 +165,7 @@ struct RecordRun {
       if !isCalm, draws.happens(1, in: 4) { makeChange(index) }
       let overruled = clients[index].overruled.count
       let before = clients[index].confirmed
+      unsaved[index] = unsaved[index] ?? clients[index]
       let word = clients[index].take(answer)
       counts.note("overruled", clients[index].overruled.count - overruled)
       if case .page(_, .some) = answer.content {
@@ -189,6 +196,7 @@ struct RecordRun {
 
   private mutating func push(_ index: Int, isCalm: Bool) {
     let count = isCalm ? 100 : 1 + draws.below(6)
+    unsaved[index] = nil
     guard let finger = clients[index].finger, let items = clients[index].push(atMost: count) else {
       return
     }

@@ -15,6 +15,9 @@ public struct RecordChange: Mutation, Hashable {
   public enum Action: Hashable, Sendable {
     /// Creates it with these columns. If it exists, it is updated.
     case create(JSONObject)
+    /// Creates it with exactly these columns, in the place of what there is. A creation becomes this
+    /// if the user has deleted the record, and that is still pending.
+    case replace(JSONObject)
     /// Sets these columns.
     case update(JSONObject)
     /// Deletes it. If it does not exist, nothing happens.
@@ -25,7 +28,8 @@ public struct RecordChange: Mutation, Hashable {
   public enum Refusal: Error, Hashable, Sendable {
     /// The record does not exist, or no longer.
     case gone
-    /// The record was to be deleted, and the server has created it anew.
+    /// The record was to be deleted, and the server has created it anew. If the user has created it
+    /// anew here, and the answer was lost, it is that one: the server does not say whose it is.
     case createdAnew
   }
 
@@ -40,6 +44,7 @@ public struct RecordChange: Mutation, Hashable {
   public var name: String {
     switch action {
     case .create: "create"
+    case .replace: "replace"
     case .update: "update"
     case .delete: "delete"
     }
@@ -48,15 +53,18 @@ public struct RecordChange: Mutation, Hashable {
   /// Notes what the maker had seen. Nothing that we pull later overrules a deletion of a record that
   /// was created here, or a creation that follows a deletion here: it may be our own echo.
   public mutating func stamp(from state: RecordState) {
+    let (record, deletedHere) = (state.records[key], state.deletedHere[key])
     seen = state.lastPulledAt
     switch action {
-    case .create: if state.deletedHere.contains(key) { seen = .never }
-    case .update: return
+    case .create(let columns):
+      if record == nil, deletedHere != nil { action = .replace(columns) }
+    case .replace, .update: break
     case .delete:
-      guard let record = state.records[key] else {
-        return seen = state.deletedHere[key] ?? seen  // It was deleted here already.
+      if let record {
+        if record.createdAt == nil { seen = .never }
+      } else {
+        seen = deletedHere ?? seen
       }
-      if record.createdAt == nil { seen = .never }
     }
   }
 
@@ -68,6 +76,7 @@ public struct RecordChange: Mutation, Hashable {
       var new = record ?? Record(JSONObject())
       new.columns.mergeColumns(columns)
       state.records[key] = new
+    case .replace(let columns): state.records[key] = Record(columns)
     case .update(let columns):
       guard var new = record else { throw .gone }
       new.columns.mergeColumns(columns)
@@ -87,10 +96,13 @@ public struct RecordChange: Mutation, Hashable {
     var both = self
     switch (action, later.action) {
     case (.delete, .delete): return self
-    case (.create, .delete), (.update, .delete): return later
+    case (_, .delete), (_, .replace): return later
     case (.create(var columns), .create(let next)), (.create(var columns), .update(let next)):
       columns.mergeColumns(next)
       both.action = .create(columns)
+    case (.replace(var columns), .create(let next)), (.replace(var columns), .update(let next)):
+      columns.mergeColumns(next)
+      both.action = .replace(columns)
     case (.update(var columns), .update(let next)):
       columns.mergeColumns(next)
       both.action = .update(columns)
@@ -102,7 +114,7 @@ public struct RecordChange: Mutation, Hashable {
   /// The columns that it sets; `nil`: it deletes.
   var columns: JSONObject? {
     switch action {
-    case .create(let columns), .update(let columns): columns
+    case .create(let columns), .replace(let columns), .update(let columns): columns
     case .delete: nil
     }
   }

@@ -80,7 +80,7 @@ public struct RecordModel: SyncModel, Equatable {
 
   public var state: RecordState { former ?? pulled }
 
-  /// A second copy has no effect: its record has changed since, or has the copy's values already.
+  /// A second copy has no effect: the first one has changed the record since the client's pull.
   public static var delivery: MutationDelivery { .atLeastOnce }
 }
 

@@ -5,7 +5,7 @@ public import UpdateMachine
 ///
 /// The server deletes first, then creates, then updates. So a record that was deleted and created
 /// again is in both lists (SyncBugs 71). Creating a record that exists updates it. If a record has
-/// changed since ``lastPulledAt``, and would change again, the push must not touch it.
+/// changed since ``lastPulledAt``, the push must not touch it, even if it has the pushed values.
 public struct RecordPush: Hashable, Sendable {
   /// The epoch of the server that gave the stamp.
   public var epoch: UInt64
@@ -26,17 +26,19 @@ public struct RecordPush: Hashable, Sendable {
     var writes = VersionedMap<RecordKey, (columns: JSONObject, creates: Bool)>()
     for item in mutations {
       let change = item.change
-      guard let columns = change.columns else {
+      switch change.action {
+      case .delete, .replace:
         deletions[change.key] = true
         writes[change.key] = nil
-        continue
+      case .create, .update: break
       }
+      guard let columns = change.columns else { continue }
       var write = writes[change.key] ?? (JSONObject(), false)
       write.columns.mergeColumns(columns)
-      if case .create = change.action { write.creates = true }
+      if case .update = change.action {} else { write.creates = true }
       writes[change.key] = write
     }
-    deleted = deletions.map(\.key)
+    deleted = deletions.map { $0.key }
     for (key, write) in writes {
       let row = RecordRow(key, write.columns)
       if write.creates { created.append(row) } else { updated.append(row) }
@@ -54,7 +56,7 @@ public struct RecordPush: Hashable, Sendable {
     to mutations: [PushRequest<RecordChange>.Item], refusing refused: [RecordKey], tookRest: Bool
   ) -> PushAnswer {
     if refused.isEmpty { return .accepted }
-    let taken = mutations.filter { !refused.contains($0.change.key) }.map(\.id)
+    let taken = mutations.filter { !refused.contains($0.change.key) }.map { $0.id }
     return tookRest && !taken.isEmpty ? .acceptedOnly(taken) : .behind
   }
 }

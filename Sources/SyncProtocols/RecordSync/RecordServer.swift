@@ -127,15 +127,23 @@ package struct RecordServer: Sendable {
   }
 
   /// Applies a push. Returns the records that it has not touched, because they have changed since
-  /// the client's last pull. A second copy finds its own changes made: it has no effect.
+  /// the client's last pull; perhaps by an earlier copy of the push, so a second one has no effect.
+  /// Stamps only grow. So what was refused once stays refused, however late another copy comes.
+  ///
+  /// Pushed again after the next pull, a change that had come already finds its own values: nothing
+  /// is written, except for a tombstone, and it is accepted.
   package mutating func push(_ push: RecordPush, at now: Moment) -> [RecordKey] {
-    var keys = push.deleted + push.created.map(\.key) + push.updated.map(\.key)
+    var keys = push.deleted + push.created.map { $0.key } + push.updated.map { $0.key }
     keys.sort()
     guard push.epoch == epoch, push.lastPulledAt >= horizon else { return keys }
     var changed = self
     var refused: [RecordKey] = []
     for (index, key) in keys.enumerated() where index == 0 || keys[index - 1] != key {
       let present = rows[key]
+      if let present, present.changedAt > push.lastPulledAt {
+        refused.append(key)
+        continue
+      }
       let isDeleted = push.deleted.contains(key)
       var columns = isDeleted ? nil : present?.columns
       if let row = push.created.first(where: { $0.key == key }) {
@@ -144,16 +152,10 @@ package struct RecordServer: Sendable {
       if let row = push.updated.first(where: { $0.key == key }) {
         columns = columns?.merged(with: row.columns)
       }
-      // The deletion of a record that never came is noted: its creation may still be on its way.
-      let hasEffect = columns != present?.columns || isDeleted && present == nil
-      // An update of a deleted record has none, but its maker must learn of the deletion.
-      let isTooLate = present != nil && columns == nil && !isDeleted
-      guard hasEffect || isTooLate else { continue }
-      if let present, present.changedAt > push.lastPulledAt {
-        refused.append(key)
-      } else if hasEffect {
-        changed.write(key, columns, isAnew: isDeleted, at: now)
-      }
+      // Every deletion leaves a new tombstone, so that late copies are refused: those of this push,
+      // and those of an earlier creation that has not come yet.
+      guard columns != present?.columns || columns == nil && isDeleted else { continue }
+      changed.write(key, columns, isAnew: isDeleted, at: now)
     }
     if refused.isEmpty || takesRest { self = changed }
     return refused
@@ -163,7 +165,9 @@ package struct RecordServer: Sendable {
 
   /// The records, without tombstones.
   package var records: VersionedMap<RecordKey, JSONObject> {
-    VersionedMap(sorted: rows.compactMap { row in row.value.columns.map { (row.key, $0) } })
+    var records = VersionedMap<RecordKey, JSONObject>()
+    for (key, row) in rows { records[key] = row.columns }
+    return records
   }
 
   // MARK: The schema

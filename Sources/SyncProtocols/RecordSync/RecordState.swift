@@ -62,7 +62,7 @@ public struct RecordState: Equatable, Sendable {
     case (true, false): return .deleted
     case (false, false): return .synced
     case (true, true):
-      return changed.members.isEmpty ? .synced : .updated(changed.members.map(\.name))
+      return changed.members.isEmpty ? .synced : .updated(changed.members.map { $0.name })
     }
   }
 }

@@ -85,6 +85,7 @@ extension RecordChange: Storable {
     let name = try bytes.takeString()
     switch (name, try bytes.takeOptional(JSONValue.self)?.object) {
     case ("create", let columns?): self.init(.create(columns), key)
+    case ("replace", let columns?): self.init(.replace(columns), key)
     case ("update", let columns?): self.init(.update(columns), key)
     case ("delete", nil): self.init(.delete, key)
     case _: throw StoredFormError(expected: "a change")

@@ -1,7 +1,7 @@
 // RecordSync: the room of WatermelonDB's sync protocol, client half and server half, as plain
 // values. It follows WatermelonDB's notes on its sync; comments say which rules are ours.
 //
-// RecordSync may use: JSON, Server.
+// RecordSync may use: JSON.
 
 public import UpdateMachine
 
@@ -195,7 +195,7 @@ public struct PulledRecords: EventBatch, Hashable {
 
   /// The first thing that no correct server sends; `nil`: there is none.
   var flaw: RecordRefusal? {
-    let lists = [created.map(\.key), updated.map(\.key), deleted]
+    let lists = [created.map { $0.key }, updated.map { $0.key }, deleted]
     for keys in lists {
       for (one, next) in zip(keys, keys.dropFirst()) where one >= next { return .disordered(next) }
     }
