@@ -108,7 +108,7 @@ public struct StreamPlace: Finger, Hashable {
       if next < interval.low, next <= latest.number {
         holes.append(IDInterval(low: next, high: Swift.min(interval.low - 1, latest.number)))
       }
-      next = interval.high + 1
+      next = Swift.max(interval.high, interval.high &+ 1)  // A damaged form may have any number.
     }
     if holes.count < count, next <= latest.number {
       holes.append(IDInterval(low: next, high: latest.number))
