@@ -81,6 +81,18 @@ struct EventStreamOrderTests {
     }
   }
 
+  @Test func `a maker that reads the stream anew has not forgotten what it had seen`() throws {
+    var state = try StreamModel(snapshot: snapshot([event(0)])).state  // The first page.
+    var pending = StreamChange(id(50), "o", .insert([:]))
+    pending.preceding = EventSequence(9)
+    pending.clientSequence = 2
+    try pending.apply(to: &state)
+    let change = state.stamped("o", .update(["a": 1]))
+    #expect((change.preceding, change.clientSequence) == (EventSequence(9), 3))
+    try change.apply(to: &state)
+    #expect(state.plain["o"] == ["a": 1])
+  }
+
   // MARK: Conflicts
 
   /// Client 1 deletes an object; client 2, which has not heard of it, updates it.
@@ -111,6 +123,10 @@ struct EventStreamOrderTests {
   @Test func `first writer wins: an update that is on the stream already is told, too`() throws {
     var world = try conflict(.firstWriterWins)
     world.pushAll(1)
+    world.serve(1)
+    // Its event has come, and does not acknowledge it.
+    let outbox = try #require(world.devices[1].client.local?.outbox)
+    #expect(outbox.state(of: MutationTicket(1)) != .acknowledged)
     world.settle()
     #expect(world.server.events.count == 3)
     for device in world.devices {
