@@ -182,7 +182,7 @@ package struct StreamServer: Sendable {
   }
 
   /// When the next wait ends by itself; `nil`: none does.
-  package var nextDue: Moment? { waits.map(\.until).min() }
+  package var nextDue: Moment? { waits.map { $0.until }.min() }
 
   /// Restarts: waits break off, events and names stay.
   package mutating func restart() {

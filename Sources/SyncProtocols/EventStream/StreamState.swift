@@ -26,7 +26,7 @@ public struct StreamState: Sendable, Equatable {
 
   /// The keys of the objects, as a list in which each object takes its place by what its maker had
   /// seen, however late it came.
-  public var list: [ViewKey] { fold.order.map(\.value) }
+  public var list: [ViewKey] { fold.order.map { $0.value } }
 
   /// The open questions, by the object that they are about; empty unless the law is to ask. A
   /// question is open until somebody inserts or deletes the object who has seen it.
