@@ -1,0 +1,169 @@
+public import UpdateMachine
+
+/// Why a client refuses an answer. It keeps its state, and reads the stream anew.
+public enum StreamRefusal: Error, Hashable, Sendable {
+  /// Another event came under this sequence than before. Events never change their sequences.
+  case contradiction(EventSequence)
+  /// The maker of this event cannot have seen what it says, or the sequence cannot be.
+  case impossible(EventSequence)
+}
+
+/// A client's confirmed state: the events that it holds, by sequence, and the state that the first
+/// of them make, up to the first hole. Those beyond it are held, and not shown.
+public struct StreamModel: SyncModel, Equatable {
+  /// The events up to the first hole make it.
+  public private(set) var state: StreamState
+  /// All events that are held.
+  package private(set) var events = VersionedMap<EventSequence, StreamEvent>()
+  /// The sequences of events that concern none of our objects.
+  package private(set) var others = Knowledge<EventSequence>()
+
+  /// An empty stream, so that a user can make changes before the first answer. Nobody has seen it,
+  /// so no law is needed yet.
+  public static var beginning: StreamModel? {
+    StreamModel(StreamState(client: .nameless, law: .firstWriterWins))
+  }
+
+  private init(_ state: StreamState) { self.state = state }
+
+  public init(snapshot: StreamSnapshot) throws(StreamRefusal) {
+    self.init(StreamState(client: snapshot.client, law: snapshot.law, scope: snapshot.scope))
+    for step in snapshot.batch.steps { try apply(step) }
+  }
+
+  public mutating func apply(_ step: StreamStep) throws(StreamRefusal) {
+    let interval = step.interval
+    guard step.isPossible else { throw .impossible(EventSequence(interval.low)) }
+    switch step {
+    case .event(let event):
+      if let old = events[event.sequence] {
+        guard old == event else { throw .contradiction(event.sequence) }
+        return
+      }
+      guard !others.contains(event.sequence) else { throw .contradiction(event.sequence) }
+      events[event.sequence] = event
+    case .others:
+      let first = EventSequence(interval.low)
+      if let event = events.first(from: first)?.key, event.number <= interval.high {
+        throw .contradiction(event)
+      }
+      others.insert(interval)
+    }
+    show()
+  }
+
+  /// Shows all up to the first hole.
+  private mutating func show() {
+    while true {
+      let next = state.latest.next
+      if let event = events[next] {
+        state.add(event.change, by: event.client, at: next)
+        state.latest = next
+      } else if let interval = others.interval(holding: .id(next)) {
+        state.latest = EventSequence(interval.high)
+      } else {
+        return
+      }
+    }
+  }
+
+  // MARK: The user's changes
+
+  public typealias Change = StreamChange
+
+  public var client: ClientID? { state.client }
+
+  /// The server counts no IDs. A change is acknowledged by its event, or by a later answer.
+  public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
+
+  public static var delivery: MutationDelivery { .atLeastOnce }
+
+  /// An event of ours, once it is shown. One that the law drops acknowledges nothing: its change is
+  /// overruled.
+  public func echo(in step: StreamStep) -> MutationTicket? {
+    guard case .event(let event) = step, event.client == state.client,
+      event.sequence <= state.latest, !state.hasDropped(event.change.id)
+    else { return nil }
+    return event.ticket
+  }
+}
+
+// MARK: The saved form: a row for each event, and the head
+
+extension StoredTable {
+  /// One row for each event.
+  fileprivate static var events: StoredTable { .firstOfModel }
+  /// One row: the client, the law, the scope and the others' sequences.
+  fileprivate static var streamHead: StoredTable { .firstOfModel.advanced(by: 1) }
+}
+
+private struct StreamHead: Storable, Equatable {
+  let client: ClientID
+  let law: ConflictLaw
+  let scope: [ViewKey]?
+  let others: Knowledge<EventSequence>
+
+  init(_ model: StreamModel) {
+    client = model.state.client
+    law = model.state.fold.law
+    scope = model.state.scope
+    others = model.others
+  }
+
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(client.number)
+    bytes.put(law.rawValue)
+    bytes.put(scope)
+    bytes.put(others)
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    client = ClientID(try bytes.takeUInt64())
+    guard let law = ConflictLaw(rawValue: try bytes.takeByte()) else {
+      throw StoredFormError(expected: "a conflict law")
+    }
+    self.law = law
+    scope = try bytes.takeOptional()
+    others = try bytes.take()
+  }
+}
+
+extension StreamModel: StorableModel {
+  public func store(since old: StreamModel?, into rows: inout RowWriter) {
+    rows.put(.events, events, since: old?.events)
+    rows.put(.streamHead, StreamHead(self), since: old.map(StreamHead.init))
+  }
+
+  /// Folds the events again. O(n log n).
+  public init(stored rows: RowReader) throws(StoredFormError) {
+    let found: StreamHead? = try rows.value(of: .streamHead)
+    guard let head = found else { throw StoredFormError(expected: "the head of a stream") }
+    self.init(StreamState(client: head.client, law: head.law, scope: head.scope))
+    let events: VersionedMap<EventSequence, StreamEvent> = try rows.map(of: .events)
+    do throws(StreamRefusal) {
+      for interval in head.others.intervals { try apply(.others(interval)) }
+      for (sequence, event) in events {
+        guard event.sequence == sequence else { throw .impossible(sequence) }
+        try apply(.event(event))
+      }
+    } catch {
+      throw StoredFormError(expected: "events of a stream")
+    }
+  }
+}
+
+extension StreamPlace: Storable {
+  public func put(into bytes: inout ByteWriter) {
+    bytes.put(stream.number)
+    bytes.put(held)
+    bytes.put(latest)
+    bytes.put(scope)
+  }
+
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+    stream = StreamID(try bytes.takeUInt64())
+    held = try bytes.take()
+    latest = try bytes.take()
+    scope = try bytes.takeOptional()
+  }
+}

@@ -1,0 +1,307 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+/// The stream, its holes, and what a client sends.
+struct EventStreamTests {
+  // MARK: Holes
+
+  @Test func `the walk of the seed: held 0 to 9 and 15 to 19, it asks for 10 to 14`() {
+    var place = StreamPlace(stream: StreamID(1))
+    #expect(place.take(events(0...9), latest: 9) == true)
+    #expect(place.take(events(15...19), latest: 19) == false)
+    #expect("\(place)" == "[0…9] [15…19] of 19")
+    #expect(place.request.holes.map(\.description) == ["[10…14]"])
+    #expect(place.take(events(10...14), latest: 19) == true)
+    #expect("\(place)" == "[0…19] of 19")
+  }
+
+  @Test func `an empty stream and one up to sequence 0 are told apart`() throws {
+    var model = try StreamModel(snapshot: snapshot([]))
+    #expect(model.state.stamped("a").preceding == .none)
+    var place = StreamPlace(stream: StreamID(1))
+    #expect(place.isLevel)
+    #expect(place.take([], latest: 0) == false)
+    #expect(place.request.holes.map(\.description) == ["[0]"])
+    try model.apply(.event(event(0)))
+    #expect(model.state.stamped("a").preceding == EventSequence(0))
+    #expect(EventSequence.none < EventSequence(0))
+  }
+
+  @Test func `events beyond a hole are held aside, and shown once it is filled`() throws {
+    var model = try StreamModel(snapshot: snapshot([event(0), event(2)]))
+    #expect(model.state.list == ["o0"])
+    try model.apply(.event(event(4)))
+    try model.apply(.event(event(1)))
+    #expect(model.state.list == ["o0", "o1", "o2"])
+    try model.apply(.event(event(3)))
+    #expect(model.state.list == ["o0", "o1", "o2", "o3", "o4"])
+  }
+
+  @Test func `a read that misses what was written is asked again, and live events come meanwhile`()
+    throws
+  {
+    var world = StreamWorld(devices: 2)
+    try world.connect()
+    world.server.lag = .seconds(300)
+    try world.make(0, "a", .insert([:]))
+    world.pushAll(0)
+    world.server.lag = .zero
+    try world.make(0, "b", .insert([:]))
+    world.pushAll(0)
+    for _ in 0..<5 {
+      world.serve(1)
+      world.devices[1].endSave(at: world.now)
+      world.pass(.seconds(20))
+    }
+    // It holds "b", which came live, and shows neither.
+    #expect(world.devices[1].client.finger.map { "\($0)" } == "[1] of 1")
+    #expect(world.devices[1].client.view?.list == [])
+    #expect(world.devices[1].client.freshness(at: world.now).claim != .connected)
+    world.pass(.seconds(300))
+    world.settle()
+    #expect(world.devices[1].client.view?.list == ["a", "b"])
+    #expect(world.devices[1].client.freshness(at: world.now).claim == .connected)
+    #expect(world.violation == nil)
+  }
+
+  @Test func `a counter that lags proves nothing`() {
+    var place = StreamPlace(stream: StreamID(1))
+    #expect(place.take(events(0...4), latest: 4) == true)
+    let stale = StreamBatch(stream: StreamID(1), latest: EventSequence(2))
+    #expect(EventStream.advance(place, over: stale) == .incomplete)
+  }
+
+  @Test func `what cannot be is a gap or a refusal`() throws {
+    let place = StreamPlace(stream: StreamID(1))
+    func advance(_ steps: [StreamStep], of stream: UInt64 = 1) -> SyncAdvance<StreamPlace> {
+      EventStream.advance(
+        place,
+        over: StreamBatch(stream: StreamID(stream), latest: EventSequence(9), steps: steps))
+    }
+    #expect(advance(events(0...1), of: 2) == .gap)
+    #expect(advance([.event(event(1)), .event(event(0))]) == .gap)
+    #expect(advance([.event(event(1)), .event(event(1))]) == .gap)
+    #expect(advance([.event(event(3, seen: 3))]) == .gap)
+    #expect(advance([.others(IDInterval(low: 0, high: 3))]) == .gap)  // We follow everything.
+    for (low, high) in [(-2, 3), (3, 2), (0, .max), (.max, .max)] as [(Int64, Int64)] {
+      let step = StreamStep.others(IDInterval(low: low, high: high))
+      #expect(advance([step]) == .gap)
+      #expect(throws: StreamRefusal.self) { try StreamModel(snapshot: snapshot([], step)) }
+    }
+    var model = try StreamModel(snapshot: snapshot([event(0), event(2)]))
+    try model.apply(.event(event(2)))  // Again.
+    for sequence in [0, 2] as [Int64] {
+      let contradiction = StreamRefusal.contradiction(EventSequence(sequence))
+      #expect(throws: contradiction) { try model.apply(.event(event(sequence, id: 77))) }
+    }
+    #expect(throws: StreamRefusal.impossible(EventSequence(3))) {
+      try model.apply(.event(event(3, seen: 5)))
+    }
+  }
+
+  @Test func `a client that is told another event under a held sequence reads the stream anew`()
+    throws
+  {
+    var world = StreamWorld(devices: 1)
+    try world.connect()
+    try world.make(0, "a", .insert([:]))
+    world.settle()
+    let wrong = StreamBatch(
+      stream: StreamID(1), latest: EventSequence(0), steps: [.event(event(0, id: 77))])
+    world.devices[0].answer(.success(wrong), at: world.now)
+    #expect(world.devices[0].reports == [.failure(.modelRefused)])
+    world.pass(.seconds(3600))
+    #expect(world.devices[0].question.map { $0.place == nil } == true)
+    world.settle()
+    #expect(world.devices[0].client.view?.list == ["a"])
+  }
+
+  // MARK: What a client sends
+
+  @Test func `changes made before the first answer are queued, and sent once there is a server`()
+    throws
+  {
+    var world = StreamWorld(devices: 2)
+    try world.make(0, "a", .insert(["n": 1]))
+    try world.make(0, "b", .insert(["n": 2]))
+    #expect(world.devices[0].client.view?.list == ["a", "b"])
+    #expect(world.devices[0].push == nil)
+    world.settle()
+    #expect(world.server.events.map(\.change.preceding) == [.none, .none])
+    #expect(world.server.events.map(\.change.clientSequence) == [0, 1])
+    #expect(world.devices[1].client.view?.list == ["a", "b"])
+  }
+
+  @Test func `of a push of three, the first and third are taken, and the second stays`() throws {
+    var world = StreamWorld(devices: 1)
+    for key in ["a", "b", "c"] { try world.make(0, key, .insert([:])) }
+    world.serve(0)
+    world.pushAll(0, failing: [1])
+    #expect(world.server.events.map(\.change.key) == ["a", "c"])
+    #expect(world.devices[0].client.pending.map(\.change.key).contains("b"))
+    world.settle()
+    #expect(world.server.events.map(\.change.key) == ["a", "c", "b"])
+    // They were made in this order, and all of them at the same sight of the stream.
+    #expect(world.devices[0].client.view?.list == ["a", "b", "c"])
+  }
+
+  @Test func `one UUID twice is one event, at the server and in the fold`() throws {
+    var world = StreamWorld(devices: 1)
+    try world.connect()
+    try world.make(0, "a", .insert(["n": 1]))
+    world.devices[0].endSave(at: world.now)
+    world.take(0, losingAnswer: true, again: true)
+    world.repeatPush()
+    world.settle()
+    #expect(world.server.events.count == 1)
+    #expect(world.devices[0].client.pending.isEmpty)
+    var fold = StreamFold(law: .firstWriterWins)
+    let change = event(0).change
+    #expect(fold.add(change, by: ClientID(1), at: EventSequence(0)) == 1)
+    #expect(fold.add(change, by: ClientID(1), at: EventSequence(5)) == 0)
+  }
+
+  @Test func `unsent changes of one object become one`() {
+    let one: StreamFields = ["a": 1, "b": 1]
+    let two: StreamFields = ["b": 2, "c": 2]
+    let both: StreamFields = ["a": 1, "b": 2, "c": 2]
+    func coalesced(_ one: StreamChange.Kind, _ two: StreamChange.Kind) -> StreamChange.Kind? {
+      let first = StreamChange(StreamEventID(high: 0, low: 1), "o", one)
+      return first.coalesced(with: StreamChange(StreamEventID(high: 0, low: 2), "o", two))?.kind
+    }
+    #expect(coalesced(.insert(one), .update(two)) == .insert(both))
+    #expect(coalesced(.update(one), .update(two)) == .update(both))
+    for kind in [.insert(one), .update(one), .delete] as [StreamChange.Kind] {
+      #expect(coalesced(kind, .delete) == .delete)
+      #expect(coalesced(kind, .insert(two)) == nil)
+    }
+    #expect(coalesced(.delete, .update(two)) == nil)
+    let other = StreamChange(StreamEventID(high: 0, low: 3), "p", .delete)
+    #expect(StreamChange(id(1), "o", .delete).coalesced(with: other) == nil)
+  }
+
+  @Test func `a coalesced change sorts after all that its later maker had seen`() throws {
+    // Client 1 sets b off line, hears that client 2 has set a and b, and sets a.
+    var model = try StreamModel(snapshot: snapshot([event(0)]))
+    let first = model.state.stamped("o0", .update(["b": "mine"]), id: 100)
+    let theirs = StreamChange(id(101), "o0", .update(["a": "theirs", "b": "theirs"]))
+    try model.apply(
+      .event(StreamEvent(sequence: EventSequence(1), client: ClientID(2), change: theirs)))
+    let later = model.state.stamped("o0", .update(["a": "mine"]), id: 102)
+    let both = try #require(first.coalesced(with: later))
+    #expect((both.id, both.preceding) == (later.id, EventSequence(1)))
+    var state = model.state
+    try both.apply(to: &state)
+    #expect(state.plain["o0"] == ["a": "mine", "b": "mine", "n": .null])
+    // With the key of the first change, what it answers to would win.
+    var wrong = both
+    wrong.preceding = .none
+    state = model.state
+    try wrong.apply(to: &state)
+    #expect(state.plain["o0"]?["a"] == "theirs")
+  }
+
+  @Test func `the deletion of an object that no server has heard of is harmless`() throws {
+    var world = StreamWorld(devices: 2)
+    try world.make(0, "a", .insert(["n": 1]))
+    try world.make(0, "a", .delete)
+    #expect(world.devices[0].client.pending.map(\.change.kind) == [.delete])
+    world.settle()
+    #expect(world.server.events.map(\.change.kind) == [.delete])
+    #expect(world.devices[1].client.view?.list == [])
+    try world.make(1, "a", .insert(["n": 2]))
+    world.settle()
+    #expect(world.devices[0].client.view?.plain == ["a": ["n": 2]])
+  }
+
+  @Test func `a client that floods is paced, and loses nothing`() throws {
+    var world = StreamWorld(devices: 1)
+    try world.connect()
+    world.server.rate = (10, .seconds(60))
+    for number in 0..<45 { try world.make(0, "o\(number)", .insert([:])) }
+    var counts: [Int] = []
+    for _ in 0..<100 where counts.last != 45 {
+      for _ in 0..<4 {
+        world.devices[0].endSave(at: world.now)
+        world.take(0)
+        world.serve(0)
+      }
+      counts.append(world.server.events.count)
+      world.pass(.seconds(10))
+    }
+    #expect(counts.last == 45)
+    for (index, count) in counts.enumerated() { #expect(count <= 10 * (1 + index / 6)) }
+    #expect(world.counts["rate limited", default: 0] > 0)
+    #expect(world.counts["rate limited", default: 0] < 15)
+    world.settle()
+    #expect(world.devices[0].client.view?.list.count == 45)
+  }
+}
+
+// MARK: Helpers
+
+func id(_ number: UInt64) -> StreamEventID { StreamEventID(high: 9, low: number) }
+
+/// An event of client 1, which inserts an object "o" with the number of its sequence.
+func event(_ sequence: Int64, id number: UInt64? = nil, seen: Int64 = -1) -> StreamEvent {
+  var change = StreamChange(
+    id(number ?? UInt64(sequence)), ViewKey("o\(sequence)"), .insert(["n": .null]))
+  change.preceding = EventSequence(seen)
+  change.clientSequence = UInt64(sequence)
+  return StreamEvent(sequence: EventSequence(sequence), client: ClientID(1), change: change)
+}
+
+func events(_ range: ClosedRange<Int64>) -> [StreamStep] { range.map { .event(event($0)) } }
+
+func snapshot(
+  _ events: [StreamEvent], _ steps: StreamStep..., law: ConflictLaw = .firstWriterWins,
+  client: UInt64 = 1
+) -> StreamSnapshot {
+  StreamSnapshot(
+    client: ClientID(client), law: law, scope: nil,
+    batch: StreamBatch(
+      stream: StreamID(1), latest: events.last?.sequence ?? .none,
+      steps: events.map { .event($0) } + steps))
+}
+
+extension StreamPlace {
+  /// Takes a batch; returns whether the client is up to date then. `nil`: nothing new, or a gap.
+  mutating func take(_ steps: [StreamStep], latest: Int64) -> Bool? {
+    let batch = StreamBatch(stream: stream, latest: EventSequence(latest), steps: steps)
+    guard case .next(let next, _, let isComplete) = EventStream.advance(self, over: batch) else {
+      return nil
+    }
+    self = next
+    return isComplete
+  }
+}
+
+extension StreamState {
+  /// A change that is made now.
+  func stamped(
+    _ key: ViewKey, _ kind: StreamChange.Kind = .insert([:]), id number: UInt64 = 100
+  ) -> StreamChange {
+    var change = StreamChange(id(number), key, kind)
+    change.stamp(from: self)
+    return change
+  }
+}
+
+extension StreamWorld {
+  /// All devices have read the empty stream.
+  mutating func connect() throws {
+    for index in devices.indices { serve(index) }
+    settle()
+    #expect(server.events.isEmpty)
+  }
+
+  /// Lets a device send what it can.
+  mutating func pushAll(_ index: Int, failing: [Int] = []) {
+    for _ in 0..<20 where devices[index].push == nil {
+      devices[index].endSave(at: clock(index))
+      if devices[index].push == nil { pass(.seconds(1)) }
+    }
+    take(index, failing: failing)
+  }
+}
