@@ -112,9 +112,9 @@ public struct TableBatch: EventBatch, Hashable {
 
   /// What an answer brings.
   public enum Content: Hashable, Sendable {
-    /// Rows of one table from its watermark on (included), ascending by stamp and ID, each once.
-    /// `isLast`: there were no others.
-    case page(UInt8, [TableRow], isLast: Bool)
+    /// The rows of a table from this place of its fetch on, with this stamp or a later one, ascending
+    /// by stamp and ID, each once. `isLast`: there were no others.
+    case page(TableFetch, from: TableStamp, [TableRow], isLast: Bool)
     /// Notifications in the order of the changes, from this number on (excluded). They are numbered
     /// from 1 within a subscription. `isAll`: there were no others. No rows: a ping.
     case notifications(after: UInt64, [TableRow], isAll: Bool)
@@ -130,14 +130,14 @@ public struct TableBatch: EventBatch, Hashable {
   /// The rows, and one more if they lead to the server's state.
   public var count: Int {
     switch content {
-    case .page(_, let rows, _): rows.count
+    case .page(_, _, let rows, _): rows.count
     case .notifications(_, let rows, let isAll): rows.count + (isAll ? 1 : 0)
     }
   }
 
   public func event(at index: Int) -> TableEvent? {
     switch content {
-    case .page(_, let rows, _), .notifications(_, let rows, _):
+    case .page(_, _, let rows, _), .notifications(_, let rows, _):
       index < rows.count ? .row(rows[index]) : .isCurrent
     }
   }

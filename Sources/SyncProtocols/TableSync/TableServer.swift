@@ -1,4 +1,4 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// The server half: tables of rows, and subscriptions to their changes. Simple, and slow with large
 /// tables.
@@ -179,7 +179,7 @@ package struct TableServer: Sendable {
     }
     return TableBatch(
       subscription: subscription, asOf: clock,
-      content: .page(fetch.table, rows, isLast: isLast))
+      content: .page(fetch, from: watermark, rows, isLast: isLast))
   }
 
   /// What the client has heard is acknowledged, and dropped.

@@ -34,8 +34,8 @@ public enum TableSync: SyncProtocol {
     _ finger: TableFinger, over batch: TableBatch
   ) -> SyncAdvance<TableFinger> {
     switch batch.content {
-    case .page(let table, let rows, let isLast):
-      page(of: table, rows, isLast: isLast, from: finger, in: batch)
+    case .page(let fetch, let watermark, let rows, let isLast):
+      page(of: fetch, from: watermark, rows, isLast: isLast, finger, in: batch)
     case .notifications(let number, let rows, let isAll):
       notifications(after: number, rows, isAll: isAll, from: finger, in: batch)
     }
@@ -44,19 +44,19 @@ public enum TableSync: SyncProtocol {
   /// A watermark moves to the stamp of the page's last row. But it never moves beyond the time at
   /// which the first page was read: rows that changed then may sort before a later page.
   private static func page(
-    of table: UInt8, _ rows: [TableRow], isLast: Bool, from finger: TableFinger,
-    in batch: TableBatch
+    of fetch: TableFetch, from watermark: TableStamp, _ rows: [TableRow], isLast: Bool,
+    _ finger: TableFinger, in batch: TableBatch
   ) -> SyncAdvance<TableFinger> {
-    var fetch = TableFetch(table: 0)
-    if batch.subscription == finger.subscription {
-      guard case .fetching(let place) = finger.progress else { return .gap }
-      fetch = place
-    }
-    guard table == fetch.table, Int(table) < finger.watermarks.count else { return .gap }
+    let isSame = batch.subscription == finger.subscription
+    let place = isSame ? finger.progress : .fetching(TableFetch(table: 0))
+    let table = fetch.table
+    guard place == .fetching(fetch), Int(table) < finger.watermarks.count,
+      watermark <= finger.watermarks[Int(table)]
+    else { return .gap }
     let began = fetch.page?.began ?? batch.asOf
     var last = fetch.page
     for row in rows {
-      guard row.key.table == table, row.stamp >= finger.watermarks[Int(table)] else { return .gap }
+      guard row.key.table == table, row.stamp >= watermark else { return .gap }
       if let last, (row.stamp, row.key.id) <= (last.stamp, last.id) { return .gap }
       last = TablePageEnd(began: began, stamp: row.stamp, id: row.key.id)
     }
