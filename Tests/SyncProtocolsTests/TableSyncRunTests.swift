@@ -11,6 +11,7 @@ struct TableSyncRun {
   /// What was found to be wrong; empty: nothing.
   var faults: [String] = []
   var refusals: Set<String> = []
+  private var seen = [TableState(), TableState()]
   /// The last answer to each client, which may come again.
   var answers: [(batch: TableBatch, truth: [TableRow])?] = [nil, nil]
 
@@ -124,6 +125,13 @@ struct TableSyncRun {
     }
     let anew = TableState(rows: state.rows, isWhole: state.isWhole, sortedBy: Tasks.sortNumber)
     if anew != state { faults.append("a wrong index") }
+    for window in [
+      TableWindow.sorted(2, in: 1...2, limit: 3), .sorted(1, in: 0...3, limit: 50),
+      .children(of: node(999), limit: 2), .children(of: action(998), limit: 50),
+    ] where !window.mayDiffer(from: seen[index], to: state) {
+      if window.answer(in: seen[index]) != window.answer(in: state) { faults.append("not told") }
+    }
+    seen[index] = state
   }
 }
 

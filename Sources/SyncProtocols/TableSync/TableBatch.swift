@@ -159,13 +159,3 @@ extension RowKey: CustomStringConvertible {
   /// "2/17": row 17 of table 2.
   public var description: String { "\(table)/\(id)" }
 }
-
-extension TableRow: CustomStringConvertible {
-  /// "2/17 v3 at 40 under 5", "2/17 v4 at 41 deleted".
-  public var description: String {
-    var text = "\(key) v\(version) at \(stamp)"
-    guard let content else { return text + " deleted" }
-    if let parent = content.parent { text += " under \(parent)" }
-    return text
-  }
-}

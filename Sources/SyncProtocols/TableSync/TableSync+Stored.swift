@@ -50,16 +50,8 @@ extension TableRow: Storable {
     let fields: JSONValue? = try bytes.takeOptional()
     let parent: Int64? = try bytes.takeOptional()
     guard let fields else { return }
-    content = Content(parent: parent, fields: try fields.storedObject)
-  }
-}
-
-extension JSONValue {
-  fileprivate var storedObject: JSONObject {
-    get throws(StoredFormError) {
-      guard let object else { throw StoredFormError(expected: "an object") }
-      return object
-    }
+    guard let object = fields.object else { throw StoredFormError(expected: "an object") }
+    content = Content(parent: parent, fields: object)
   }
 }
 
@@ -125,27 +117,6 @@ extension TableChange: Storable {
   }
 }
 
-/// What is saved of a model besides its rows.
-private struct TablesHead: Storable, Equatable {
-  var client: UInt64
-  var isWhole: Bool
-  var startsAnew: Bool
-
-  func put(into bytes: inout ByteWriter) {
-    bytes.put(client)
-    bytes.put(isWhole)
-    bytes.put(startsAnew)
-  }
-}
-
-extension TablesHead {
-  init(from bytes: inout ByteReader) throws(StoredFormError) {
-    client = try bytes.takeUInt64()
-    isWhole = try bytes.takeBool()
-    startsAnew = try bytes.takeBool()
-  }
-}
-
 extension TableModel: StorableModel {
   public func store(since old: TableModel?, into rows: inout RowWriter) {
     rows.put(.shownRows, state.rows, since: old?.state.rows)
@@ -153,21 +124,21 @@ extension TableModel: StorableModel {
     rows.put(.tablesHead, head, since: old?.head)
   }
 
-  private var head: TablesHead {
-    TablesHead(client: name.number, isWhole: state.isWhole, startsAnew: startsAnew)
-  }
+  private var head: [UInt64] { [name.number, state.isWhole ? 1 : 0, startsAnew ? 1 : 0] }
 
   public init(stored rows: RowReader) throws(StoredFormError) {
-    let found: TablesHead? = try rows.value(of: .tablesHead)
-    guard let head = found else { throw StoredFormError(expected: "the head of the tables") }
+    let head: [UInt64]? = try rows.value(of: .tablesHead)
+    guard let head, head.count == 3 else {
+      throw StoredFormError(expected: "the head of the tables")
+    }
     let shown: VersionedMap<RowKey, TableRow> = try rows.map(of: .shownRows)
     let staged: VersionedMap<RowKey, TableRow> = try rows.map(of: .stagedRows)
     guard !shown.hasValue(where: { $0.content == nil }) else {
       throw StoredFormError(expected: "rows that are not deleted")
     }
     self.init(
-      client: ClientID(head.client),
-      state: TableState(rows: shown, isWhole: head.isWhole, sortedBy: Schema.sortNumber),
-      staged: staged, startsAnew: head.startsAnew)
+      client: ClientID(head[0]),
+      state: TableState(rows: shown, isWhole: head[1] != 0, sortedBy: Schema.sortNumber),
+      staged: staged, startsAnew: head[2] != 0)
   }
 }
