@@ -115,7 +115,7 @@ package struct TableServer: Sendable {
   // MARK: Queries
 
   /// The subscriptions, oldest first.
-  package var subscriptionIDs: [UInt64] { subscriptions.map(\.id) }
+  package var subscriptionIDs: [UInt64] { subscriptions.map { $0.id } }
 
   /// The rows that are not deleted, ascending by key.
   package var rows: [TableRow] { allRows.filter { $0.content != nil } }
