@@ -169,6 +169,33 @@ struct TableSyncFetchTests {
   }
 }
 
+struct TableSyncSavingTests {
+  /// As ``Tasks``, in a version of the app with one more table.
+  enum MoreTasks: TableSchema {
+    static var tableCount: UInt8 { 4 }
+  }
+
+  @Test func `a save costs what changed, and damage is an error`() throws {
+    var desk = try TableDesk.filled()
+    var client = TableFollower()
+    try client.follow(&desk)
+    let old = try #require(client.model)
+    try desk.make(.set(node(1), fields("day", 1)))
+    try client.follow(&desk)
+    var changed = RowWriter()
+    try #require(client.model).store(since: old, into: &changed)
+    #expect(changed.rows.count == 1)
+    var all = RowWriter()
+    try #require(client.model).store(since: nil, into: &all)
+    let rows = all.rows.map { ($0.key, $0.value ?? []) }
+    #expect(try TableModel<Tasks>(stored: RowReader(rows)) == client.model)
+    #expect(throws: StoredFormError.self) { try TableModel<MoreTasks>(stored: RowReader(rows)) }
+    var swapped = rows
+    (swapped[0].1, swapped[1].1) = (rows[1].1, rows[0].1)
+    #expect(throws: StoredFormError.self) { try TableModel<Tasks>(stored: RowReader(swapped)) }
+  }
+}
+
 struct TableSyncDeletionTests {
   @Test(arguments: [false, true])
   func `a deleted row comes as ID and flag alone, also to a device that was away`(

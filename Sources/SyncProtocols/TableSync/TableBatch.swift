@@ -9,7 +9,7 @@ public struct TableStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   /// Before every change.
-  public static var distantPast: TableStamp { TableStamp(milliseconds: .min) }
+  package static var distantPast: TableStamp { TableStamp(milliseconds: .min) }
 
   public static func < (one: TableStamp, other: TableStamp) -> Bool {
     one.milliseconds < other.milliseconds

@@ -51,7 +51,7 @@ public enum TableChange: Mutation, Hashable {
   }
 
   /// Reads a change as it was pushed; `nil`: it is none.
-  public init?(name: String, arguments: JSONValue) {
+  package init?(name: String, arguments: JSONValue) {
     guard let table = arguments["table"]?.int64.flatMap({ UInt8(exactly: $0) }),
       let id = arguments["id"]?.int64
     else { return nil }

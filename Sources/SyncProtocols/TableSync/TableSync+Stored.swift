@@ -77,6 +77,7 @@ extension TableFinger: Storable {
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     let subscription = try bytes.takeUInt64()
     let watermarks: [TableStamp] = try bytes.takeArray()
+    guard watermarks.count <= UInt8.max else { throw StoredFormError(expected: "fewer tables") }
     let progress: TableProgress
     switch try bytes.takeByte() {
     case 0:
@@ -124,17 +125,22 @@ extension TableModel: StorableModel {
     rows.put(.tablesHead, head, since: old?.head)
   }
 
-  private var head: [UInt64] { [name.number, state.isWhole ? 1 : 0, startsAnew ? 1 : 0] }
+  private var head: [UInt64] {
+    [name.number, state.isWhole ? 1 : 0, startsAnew ? 1 : 0, UInt64(Schema.tableCount)]
+  }
 
   public init(stored rows: RowReader) throws(StoredFormError) {
     let head: [UInt64]? = try rows.value(of: .tablesHead)
-    guard let head, head.count == 3 else {
-      throw StoredFormError(expected: "the head of the tables")
+    guard let head, head.count == 4, head[3] == UInt64(Schema.tableCount) else {
+      throw StoredFormError(expected: "the head of as many tables as the app has")
     }
     let shown: VersionedMap<RowKey, TableRow> = try rows.map(of: .shownRows)
     let staged: VersionedMap<RowKey, TableRow> = try rows.map(of: .stagedRows)
-    guard !shown.hasValue(where: { $0.content == nil }) else {
-      throw StoredFormError(expected: "rows that are not deleted")
+    for (key, row) in shown where row.key != key || row.content == nil {
+      throw StoredFormError(expected: "a row that is not deleted")
+    }
+    for (key, row) in staged where row.key != key {
+      throw StoredFormError(expected: "a row of this key")
     }
     self.init(
       client: ClientID(head[0]),
