@@ -140,7 +140,7 @@ struct TableSyncRunTests {
   func `whatever goes wrong, an app sees states of the server only, and the last in the end`(
     part: UInt64
   ) throws {
-    for seed in part * 100..<(part + 1) * 100 {
+    for seed in part * 60..<(part + 1) * 60 {
       let run = try TableSyncRun(seed: seed)
       #expect(run.faults.isEmpty, "seed \(seed)")
     }
@@ -150,7 +150,7 @@ struct TableSyncRunTests {
   func `a server that breaks its contract is found out`(breach: TableBreach) throws {
     var found = 0
     var happened = 0
-    for seed in 0..<100 as Range<UInt64> {
+    for seed in 0..<50 as Range<UInt64> {
       let run = try TableSyncRun(seed: seed, breach: breach)
       if run.desk.server.breachCount > 0 { happened += 1 }
       if !run.faults.isEmpty { found += 1 }
