@@ -320,6 +320,25 @@ struct RecordSyncTests {
     #expect(desk.one.view.text == "" && desk.server.text == "" && desk.one.pending.isEmpty)
   }
 
+  @Test func `a copy of a deletion that comes after its tombstone was pruned has no effect`() throws
+  {
+    var desk = RecordDesk()
+    desk.set("a", ["x": 1])
+    desk.pull(\.one)
+    desk.one.make(.delete, "a")
+    desk.push(\.one, isLost: true)
+    desk.pull(\.one)
+    let horizon = desk.server.last
+    let items = desk.one.push() ?? []
+    let copy = RecordPush(items, at: try #require(desk.one.finger))
+    #expect(desk.sync(\.one) == "accepted")
+    desk.server.prune(through: horizon)
+    desk.one.make(.create(row(["x": 2])), "a")
+    #expect(desk.server.push(copy, at: desk.now) == ["a"])
+    #expect(desk.sync(\.one) == "accepted")
+    #expect(desk.server.text == #"a{"x":2}"# && desk.one.overruled.isEmpty)
+  }
+
   // MARK: Stamps, pages, expiry
 
   @Test func `two changes in one millisecond do not hide each other`() {
