@@ -144,6 +144,19 @@ struct TableSyncClientTests {
     #expect(client.client.pending.isEmpty)
   }
 
+  @Test func `a change can be made only while connected`() throws {
+    var desk = try TableDesk.filled()
+    var client = TableClient(at: desk.now)
+    let change = TableChange.set(session(100), fields("day", 12))
+    #expect(throws: MutationError<Never>.notConnected) { try client.make(change, at: desk.now) }
+    client.follow(&desk)
+    _ = try client.make(change, at: desk.now)
+    #expect(client.client.pending.count == 1)
+    desk.now = desk.now + .minutes(10)  // Nothing was heard for so long.
+    #expect(throws: MutationError<Never>.notConnected) { try client.make(change, at: desk.now) }
+    #expect(client.client.pending.count == 1)
+  }
+
   @Test func `the server refuses what is impossible, with a code`() throws {
     let impossible: [(TableChange, String)] = [
       (.insert(node(1), parent: nil, fields("day", 1)), "taken"),

@@ -26,6 +26,9 @@ enum RecordsOracle {
         continue
       }
       if index == nil { records.append((key, JSONObject())) }
+      if case .replace = pending.change.action {
+        records[index ?? records.count - 1].columns = JSONObject()
+      }
       for column in set.members {
         records[index ?? records.count - 1].columns[column.name] = column.value
       }

@@ -76,7 +76,7 @@ extension RecordChange {
   /// The columns that it writes; `nil`: it deletes.
   var written: JSONObject? {
     switch action {
-    case .create(let columns), .update(let columns): columns
+    case .create(let columns), .replace(let columns), .update(let columns): columns
     case .delete: nil
     }
   }
@@ -172,7 +172,8 @@ package struct RecordsUser: OutboxUser {
     switch choices.draw(.users, below: 3) {
     case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
     case 1:
-      guard let old = outbox.mutation(of: ticket)?.change, outbox.canEdit(ticket), let column = old.written?.members.first
+      guard let old = outbox.mutation(of: ticket)?.change, outbox.canEdit(ticket),
+        let column = old.written?.members.first
       else { return [] }
       var change = old
       let value = JSONValue.string(newName(choices))

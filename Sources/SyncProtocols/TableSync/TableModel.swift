@@ -109,6 +109,9 @@ public struct TableModel<Schema: TableSchema>: SyncModel {
 
   /// The server would insert a row again, but for its ID, and would overwrite a later change.
   public static var delivery: MutationDelivery { .atMostOnce }
+
+  /// Two devices that changed rows offline would make conflicts that nobody resolves.
+  public static var mutatesOffline: Bool { false }
 }
 
 extension TableModel: Equatable {}

@@ -1,0 +1,51 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import Simulator
+
+/// Tests whole worlds in which users change records over WatermelonDB's protocol.
+struct RecordsWorldTests {
+  @Test(arguments: [UInt64(0), 1000])
+  func `records converge, and every change is made, overruled or set aside`(first: UInt64) {
+    for seed in first..<(first + 100) {
+      let configuration = SimulationConfiguration(seed: seed)
+      guard let finding = Simulation<RecordsApp>.run(configuration).finding else { continue }
+      let (_, trace) = Simulation<RecordsApp>.trace(configuration)
+      Issue.record("seed \(seed): \(finding)\n\(trace.text.suffix(6000))")
+      return
+    }
+  }
+
+  /// Everything that users and server of these worlds can do must happen.
+  @Test func `records are in conflict, taken in part, and pulled in pages`() {
+    var text = ""
+    for seed: UInt64 in 1...40 {
+      text += Simulation<RecordsApp>.trace(SimulationConfiguration(seed: seed)).1.text
+    }
+    for words in [
+      "behind", "accepted only", "refused", "set aside", " through items/", "expired",
+      "mutates delete", "mutates update", "discards", "retries", "makes update",
+    ] {
+      #expect(text.contains(words), "\(words)")
+    }
+  }
+
+  /// The oracle must notice a server that applies what it should have refused.
+  @Test func `an old value that comes back is noticed`() {
+    var truth = RecordsTruth()
+    let key = RecordKey("items", "1")
+    truth.apply(.set(key, .one("a", "old")))
+    truth.apply(.set(key, .one("a", "new")))
+    truth.apply(.set(key, .one("a", "old")))
+    #expect(truth.returned == ["old"])
+    #expect(truth.hasWritten("new", to: "a", of: key))
+    #expect(!truth.hasWritten("new", to: "b", of: key))
+    var book = RecordsBook()
+    book.note(MutationTicket(1), RecordChange(.update(.one("a", "old")), key))
+    let once = VersionedMap([("\"old\"", 1)])
+    #expect(RecordsOracle.objectionToServer(book, truth, once) != nil)
+    let twice = VersionedMap([("\"old\"", 2)])
+    #expect(RecordsOracle.objectionToServer(book, truth, twice) == nil)
+  }
+}
