@@ -1,7 +1,8 @@
-import Simulator
 import SyncProtocols
 import Testing
 import UpdateMachine
+
+@testable import Simulator
 
 /// Tests whole worlds in which users change things over Replicache's protocol.
 struct LedgerWorldTests {

@@ -43,9 +43,9 @@ struct RecordsWorldTests {
     #expect(!truth.hasWritten("new", to: "b", of: key))
     var book = RecordsBook()
     book.note(MutationTicket(1), RecordChange(.update(.one("a", "old")), key))
-    let once = VersionedMap([("\"old\"", 1)])
+    let once = VersionedMap(sorted: [("\"old\"", 1)])
     #expect(RecordsOracle.objectionToServer(book, truth, once) != nil)
-    let twice = VersionedMap([("\"old\"", 2)])
+    let twice = VersionedMap(sorted: [("\"old\"", 2)])
     #expect(RecordsOracle.objectionToServer(book, truth, twice) == nil)
   }
 }

@@ -1,4 +1,4 @@
-public import UpdateMachine
+package import UpdateMachine
 
 // EventStream: the room of a stream of events that only grows, client half and server half, as
 // plain values. It follows the rules of the article series that Layer's engineers wrote about their
@@ -16,13 +16,13 @@ public import UpdateMachine
 ///     held 0…9, then 15…19 came live      ── asks for 10…14 ──▶  up to date: 0…19
 ///
 /// Events beyond a hole mean nothing without it. They are held, and not shown (``StreamModel``).
-public enum EventStream: SyncProtocol {
-  public typealias Place = StreamPlace
-  public typealias Batch = StreamBatch
+package enum EventStream: SyncProtocol {
+  package typealias Place = StreamPlace
+  package typealias Batch = StreamBatch
 
   /// Events may come in any order of batches, but ascend within one. A repeat is passed on to the
   /// model. Only the model holds the events, so only it can tell a repeat from a contradiction.
-  public static func advance(
+  package static func advance(
     _ place: StreamPlace, over batch: StreamBatch
   ) -> SyncAdvance<StreamPlace> {
     guard batch.stream == place.stream else { return .gap }
@@ -47,39 +47,39 @@ public enum EventStream: SyncProtocol {
 /// The place of an event in its stream, given by the server: 0, 1, 2 …
 ///
 /// ``none`` precedes the first. So an empty stream and one up to sequence 0 are two things.
-public struct EventSequence: ListID, StorableKey {
-  public let number: Int64
+package struct EventSequence: ListID, StorableKey {
+  package let number: Int64
 
-  public init(_ number: Int64) { self.number = Swift.min(Swift.max(number, -1), .max - 1) }
+  package init(_ number: Int64) { self.number = Swift.min(Swift.max(number, -1), .max - 1) }
 
   /// Precedes the first event.
   package static var none: EventSequence { EventSequence(-1) }
 
   package var next: EventSequence { EventSequence(number + 1) }
 
-  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
+  package func put(into bytes: inout ByteWriter) { bytes.put(number) }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(try bytes.takeInt64())
   }
 
-  public var keyBytes: [UInt8] { number.keyBytes }
+  package var keyBytes: [UInt8] { number.keyBytes }
 
-  public init(keyBytes: [UInt8]) throws(StoredFormError) {
+  package init(keyBytes: [UInt8]) throws(StoredFormError) {
     self.init(try Int64(keyBytes: keyBytes))
   }
 }
 
 /// The name of a stream. A server that has lost its stream must begin another one.
-public struct StreamID: Hashable, Sendable {
+package struct StreamID: Hashable, Sendable {
   package var number: UInt64
 
   /// Creates the ID from the server's number.
-  public init(_ number: UInt64) { self.number = number }
+  package init(_ number: UInt64) { self.number = number }
 }
 
 /// A client's place in a stream: which sequences it holds, and the latest that it has heard of.
-public struct StreamPlace: Finger, Hashable {
+package struct StreamPlace: Finger, Hashable {
   package var stream: StreamID
   package var held = Knowledge<EventSequence>()
   /// ``EventSequence/none``: nothing has been written.
@@ -93,7 +93,7 @@ public struct StreamPlace: Finger, Hashable {
     self.scope = scope
   }
 
-  public var log: StreamID { stream }
+  package var log: StreamID { stream }
 
   /// Whether there is no hole up to the latest sequence.
   package var isLevel: Bool {
@@ -136,7 +136,7 @@ package struct StreamRequest: Hashable, Sendable {
 }
 
 /// One step of a batch.
-public enum StreamStep: Hashable, Sendable {
+package enum StreamStep: Hashable, Sendable {
   /// An event.
   case event(StreamEvent)
   /// Sequences of events that concern none of the objects that the client follows.
@@ -160,7 +160,7 @@ public enum StreamStep: Hashable, Sendable {
 }
 
 /// The answer to a read.
-public struct StreamBatch: EventBatch, Hashable {
+package struct StreamBatch: EventBatch, Hashable {
   package var stream: StreamID
   /// The latest sequence that was given to an event.
   package var latest: EventSequence
@@ -173,13 +173,13 @@ public struct StreamBatch: EventBatch, Hashable {
     self.steps = steps
   }
 
-  public var count: Int { steps.count }
+  package var count: Int { steps.count }
 
-  public func event(at index: Int) -> StreamStep? { steps[index] }
+  package func event(at index: Int) -> StreamStep? { steps[index] }
 }
 
 /// The answer to a register: the beginning of the stream, and what all its clients agree on.
-public struct StreamSnapshot: Hashable, Sendable {
+package struct StreamSnapshot: Hashable, Sendable {
   /// The name of the client that registered.
   package var client: ClientID
   package var law: ConflictLaw
@@ -206,7 +206,7 @@ public struct StreamSnapshot: Hashable, Sendable {
 
 /// What becomes of a change of an object that was deleted, if its maker did not know. Also of an
 /// insert of that object. All clients of a stream must agree on it.
-public enum ConflictLaw: UInt8, CaseIterable, Hashable, Sendable {
+package enum ConflictLaw: UInt8, CaseIterable, Hashable, Sendable {
   /// The deletion wins. The change is dropped, and its maker is told.
   case firstWriterWins
   /// The change brings the object back, as if it had not been deleted.
@@ -217,10 +217,10 @@ public enum ConflictLaw: UInt8, CaseIterable, Hashable, Sendable {
 }
 
 extension StreamID: CustomStringConvertible {
-  public var description: String { "stream \(number)" }
+  package var description: String { "stream \(number)" }
 }
 
 extension StreamPlace: CustomStringConvertible {
   /// "[0…9] [15…19] of 19".
-  public var description: String { "\(held) of \(latest)" }
+  package var description: String { "\(held) of \(latest)" }
 }

@@ -1,27 +1,27 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// The name of an event, drawn by its maker at random (a UUID). An event that comes twice under one
 /// name is one event.
-public struct StreamEventID: Hashable, Comparable, Sendable {
+package struct StreamEventID: Hashable, Comparable, Sendable {
   package var high: UInt64
   package var low: UInt64
 
   /// Creates the ID from 128 random bits.
-  public init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  public static func < (one: StreamEventID, other: StreamEventID) -> Bool {
+  package static func < (one: StreamEventID, other: StreamEventID) -> Bool {
     (one.high, one.low) < (other.high, other.low)
   }
 }
 
 /// The fields of an object, or those that an event sets.
-public typealias StreamFields = VersionedMap<ViewKey, JSONValue>
+package typealias StreamFields = VersionedMap<ViewKey, JSONValue>
 
 /// A user's change of one object: what its maker writes, and what the others read.
-public struct StreamChange: Hashable, Sendable {
+package struct StreamChange: Hashable, Sendable {
   package var id: StreamEventID
   package var key: ViewKey
   package var kind: Kind
@@ -31,7 +31,7 @@ public struct StreamChange: Hashable, Sendable {
   package var clientSequence: UInt64 = 0
 
   /// What it does to its object.
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// Makes the object, with these fields.
     case insert(StreamFields)
     /// Sets these fields, and keeps the others.
@@ -43,7 +43,7 @@ public struct StreamChange: Hashable, Sendable {
   /// Creates a change of the object with this key.
   ///
   /// - Parameter id: random bits that no other event has.
-  public init(_ id: StreamEventID, _ key: ViewKey, _ kind: Kind) {
+  package init(_ id: StreamEventID, _ key: ViewKey, _ kind: Kind) {
     self.id = id
     self.key = key
     self.kind = kind
@@ -51,7 +51,7 @@ public struct StreamChange: Hashable, Sendable {
 }
 
 /// A change as it is on the stream.
-public struct StreamEvent: Hashable, Sendable {
+package struct StreamEvent: Hashable, Sendable {
   package var sequence: EventSequence
   package var client: ClientID
   package var change: StreamChange
@@ -160,9 +160,9 @@ extension JSONValue {
 }
 
 extension StreamChange: Storable {
-  public func put(into bytes: inout ByteWriter) { bytes.put(arguments(ticket: nil)) }
+  package func put(into bytes: inout ByteWriter) { bytes.put(arguments(ticket: nil)) }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     guard let change = StreamChange(arguments: try bytes.take()) else {
       throw StoredFormError(expected: "a change of a stream")
     }
@@ -171,9 +171,9 @@ extension StreamChange: Storable {
 }
 
 extension StreamEvent: Storable {
-  public func put(into bytes: inout ByteWriter) { bytes.put(json) }
+  package func put(into bytes: inout ByteWriter) { bytes.put(json) }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     guard let event = StreamEvent(try bytes.take()) else {
       throw StoredFormError(expected: "an event of a stream")
     }

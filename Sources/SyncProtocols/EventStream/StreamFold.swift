@@ -1,4 +1,4 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// The place of an event in the one order in which all clients fold a stream.
 ///
@@ -130,19 +130,19 @@ package struct StreamFold: Sendable, Equatable {
 }
 
 /// An object of a stream.
-public struct StreamObject: Hashable, Sendable {
+package struct StreamObject: Hashable, Sendable {
   /// Its fields.
-  public internal(set) var fields: StreamFields
+  package internal(set) var fields: StreamFields
   let inserted: CausalKey
 }
 
 /// A change of an object that another client had deleted, about which the users are asked.
-public struct StreamQuestion: Hashable, Sendable {
+package struct StreamQuestion: Hashable, Sendable {
   /// The client that made the change.
-  public var client: ClientID { ClientID(place.client) }
+  package var client: ClientID { ClientID(place.client) }
   /// The fields that the object would have without the deletion. To bring it back, insert it with
   /// them; otherwise delete it again.
-  public internal(set) var fields: StreamFields
+  package internal(set) var fields: StreamFields
   let place: CausalKey
 }
 

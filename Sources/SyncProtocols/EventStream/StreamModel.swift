@@ -1,7 +1,7 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// Why a client refuses an answer. It keeps its state, and reads the stream anew.
-public enum StreamRefusal: Error, Hashable, Sendable {
+package enum StreamRefusal: Error, Hashable, Sendable {
   /// Another event came under this sequence than before. Events never change their sequences.
   case contradiction(EventSequence)
   /// The maker of this event cannot have seen what it says, or the sequence cannot be.
@@ -10,9 +10,9 @@ public enum StreamRefusal: Error, Hashable, Sendable {
 
 /// A client's confirmed state: the events that it holds, by sequence, and the state that the first
 /// of them make, up to the first hole. Those beyond it are held, and not shown.
-public struct StreamModel: SyncModel, Equatable {
+package struct StreamModel: SyncModel, Equatable {
   /// The events up to the first hole make it.
-  public private(set) var state: StreamState
+  package private(set) var state: StreamState
   /// All events that are held.
   package private(set) var events = VersionedMap<EventSequence, StreamEvent>()
   /// The sequences of events that concern none of our objects.
@@ -20,18 +20,18 @@ public struct StreamModel: SyncModel, Equatable {
 
   /// An empty stream, so that a user can make changes before the first answer. Nobody has seen it,
   /// so no law is needed yet.
-  public static var beginning: StreamModel? {
+  package static var beginning: StreamModel? {
     StreamModel(StreamState(client: .nameless, law: .firstWriterWins))
   }
 
   private init(_ state: StreamState) { self.state = state }
 
-  public init(snapshot: StreamSnapshot) throws(StreamRefusal) {
+  package init(snapshot: StreamSnapshot) throws(StreamRefusal) {
     self.init(StreamState(client: snapshot.client, law: snapshot.law, scope: snapshot.scope))
     for step in snapshot.batch.steps { try apply(step) }
   }
 
-  public mutating func apply(_ step: StreamStep) throws(StreamRefusal) {
+  package mutating func apply(_ step: StreamStep) throws(StreamRefusal) {
     let interval = step.interval
     guard step.isPossible else { throw .impossible(EventSequence(interval.low)) }
     switch step {
@@ -69,18 +69,18 @@ public struct StreamModel: SyncModel, Equatable {
 
   // MARK: The user's changes
 
-  public typealias Change = StreamChange
+  package typealias Change = StreamChange
 
-  public var client: ClientID? { state.client }
+  package var client: ClientID? { state.client }
 
   /// The server counts no IDs. A change is acknowledged by its event, or by a later answer.
-  public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
+  package var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
-  public static var delivery: MutationDelivery { .atLeastOnce }
+  package static var delivery: MutationDelivery { .atLeastOnce }
 
   /// An event of ours, once it is shown. One that the law drops acknowledges nothing: its change is
   /// overruled.
-  public func echo(in step: StreamStep) -> MutationTicket? {
+  package func echo(in step: StreamStep) -> MutationTicket? {
     guard case .event(let event) = step, event.client == state.client,
       event.sequence <= state.latest, !state.hasDropped(event.change.id)
     else { return nil }
@@ -129,13 +129,13 @@ private struct StreamHead: Storable, Equatable {
 }
 
 extension StreamModel: StorableModel {
-  public func store(since old: StreamModel?, into rows: inout RowWriter) {
+  package func store(since old: StreamModel?, into rows: inout RowWriter) {
     rows.put(.events, events, since: old?.events)
     rows.put(.streamHead, StreamHead(self), since: old.map(StreamHead.init))
   }
 
   /// Folds the events again. O(n log n).
-  public init(stored rows: RowReader) throws(StoredFormError) {
+  package init(stored rows: RowReader) throws(StoredFormError) {
     let found: StreamHead? = try rows.value(of: .streamHead)
     guard let head = found else { throw StoredFormError(expected: "the head of a stream") }
     self.init(StreamState(client: head.client, law: head.law, scope: head.scope))
@@ -153,14 +153,14 @@ extension StreamModel: StorableModel {
 }
 
 extension StreamPlace: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(stream.number)
     bytes.put(held)
     bytes.put(latest)
     bytes.put(scope)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     stream = StreamID(try bytes.takeUInt64())
     held = try bytes.take()
     latest = try bytes.take()

@@ -1,10 +1,10 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// What the users of a stream see: all objects, made by all events that are shown, in causal order.
 ///
 /// A pending change takes its own place in that order, too. So its maker sees already what all will
 /// see once it is on the stream.
-public struct StreamState: Sendable, Equatable {
+package struct StreamState: Sendable, Equatable {
   package private(set) var fold: StreamFold
   /// The client whose changes are made here.
   package let client: ClientID
@@ -22,18 +22,18 @@ public struct StreamState: Sendable, Equatable {
   }
 
   /// The objects, by key.
-  public var objects: VersionedMap<ViewKey, StreamObject> { fold.objects }
+  package var objects: VersionedMap<ViewKey, StreamObject> { fold.objects }
 
   /// The keys of the objects, as a list in which each object takes its place by what its maker had
   /// seen, however late it came.
-  public var list: [ViewKey] { fold.order.map { $0.value } }
+  package var list: [ViewKey] { fold.order.map { $0.value } }
 
   /// The open questions, by the object that they are about; empty unless the law is to ask. A
   /// question is open until somebody inserts or deletes the object who has seen it.
-  public var questions: VersionedMap<ViewKey, StreamQuestion> { fold.questions }
+  package var questions: VersionedMap<ViewKey, StreamQuestion> { fold.questions }
 
   /// Whether the law has dropped a change that is on the stream: its object had been deleted.
-  public func hasDropped(_ id: StreamEventID) -> Bool { fold.outcome(of: id) == .deleted }
+  package func hasDropped(_ id: StreamEventID) -> Bool { fold.outcome(of: id) == .deleted }
 
   /// Adds an event. Returns how many were applied to do so.
   @discardableResult
@@ -56,7 +56,7 @@ public struct StreamState: Sendable, Equatable {
 }
 
 /// Why a change cannot be made.
-public enum StreamChangeRefusal: Error, Hashable, Sendable {
+package enum StreamChangeRefusal: Error, Hashable, Sendable {
   /// There is no such object (any more, or yet).
   case missing
   /// The object was deleted by another client, whose deletion wins.
@@ -66,7 +66,7 @@ public enum StreamChangeRefusal: Error, Hashable, Sendable {
 }
 
 extension StreamChange: Mutation {
-  public var name: String {
+  package var name: String {
     switch kind {
     case .insert: "insert"
     case .update: "update"
@@ -74,18 +74,18 @@ extension StreamChange: Mutation {
     }
   }
 
-  public var size: Int64 { arguments(ticket: nil).byteCount }
+  package var size: Int64 { arguments(ticket: nil).byteCount }
 
   /// The object that it changes.
-  public var object: ViewKey? { key }
+  package var object: ViewKey? { key }
 
   /// Notes what its maker has seen.
-  public mutating func stamp(from state: StreamState) {
+  package mutating func stamp(from state: StreamState) {
     (preceding, clientSequence) = state.stamp()
   }
 
   /// A deletion has no refusal: that of an object that is not there is harmless.
-  public func apply(to state: inout StreamState) throws(StreamChangeRefusal) {
+  package func apply(to state: inout StreamState) throws(StreamChangeRefusal) {
     if let scope = state.scope, !scope.contains(key) { throw .outOfScope }
     let isPending = state.add(self, by: state.client, at: nil) > 0
     switch state.fold.outcome(of: id) {
@@ -100,7 +100,7 @@ extension StreamChange: Mutation {
   }
 
   /// The law drops it: its object was deleted.
-  public func isOverruled(by refusal: StreamChangeRefusal) -> Bool { refusal == .deleted }
+  package func isOverruled(by refusal: StreamChangeRefusal) -> Bool { refusal == .deleted }
 
   /// Two changes of one object are one: an insert with the updates after it is an insert; the last
   /// value of each field counts; a deletion is all that is left of what was before it.
@@ -108,7 +108,7 @@ extension StreamChange: Mutation {
   /// The result has the ID and the causal key of the *later* change. The later maker had seen more,
   /// and its values answer to that. With the earlier key, they would sort before what they answer
   /// to, and lose against it. The earlier change can be moved: nobody else has seen it.
-  public func coalesced(with later: StreamChange) -> StreamChange? {
+  package func coalesced(with later: StreamChange) -> StreamChange? {
     var both = later
     switch (kind, later.kind) {
     case (.insert(var fields), .update(let changed)):

@@ -1,18 +1,18 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// A user's change of one record. Pending ones are replayed over each newer confirmed state, so a
 /// record has the server's values, except in the columns that were changed here. What the server
 /// has deleted is gone, even if it was changed here: such changes are overruled.
-public struct RecordChange: Mutation, Hashable {
+package struct RecordChange: Mutation, Hashable {
   /// The record that is changed.
-  public var key: RecordKey
+  package var key: RecordKey
   /// What is done to it.
-  public var action: Action
+  package var action: Action
   /// The last pull that its maker had seen. Only later news can overrule it; by default, none can.
   var seen = RecordStamp.never
 
   /// What is done to a record.
-  public enum Action: Hashable, Sendable {
+  package enum Action: Hashable, Sendable {
     /// Creates it with these columns. If it exists, it is updated.
     case create(JSONObject)
     /// Creates it with exactly these columns, in the place of what there is. A creation becomes this
@@ -25,7 +25,7 @@ public struct RecordChange: Mutation, Hashable {
   }
 
   /// Why a change has no effect.
-  public enum Refusal: Error, Hashable, Sendable {
+  package enum Refusal: Error, Hashable, Sendable {
     /// The record does not exist, or no longer.
     case gone
     /// The record was to be deleted, and the server has created it anew. If the user has created it
@@ -34,14 +34,14 @@ public struct RecordChange: Mutation, Hashable {
   }
 
   /// Creates a change.
-  public init(_ action: Action, _ key: RecordKey) {
+  package init(_ action: Action, _ key: RecordKey) {
     self.key = key
     self.action = action
   }
 
-  public var object: RecordKey? { key }
+  package var object: RecordKey? { key }
 
-  public var name: String {
+  package var name: String {
     switch action {
     case .create: "create"
     case .replace: "replace"
@@ -52,7 +52,7 @@ public struct RecordChange: Mutation, Hashable {
 
   /// Notes what the maker had seen. Nothing that we pull later overrules a deletion of a record that
   /// was created here, or a creation that follows a deletion here: it may be our own echo.
-  public mutating func stamp(from state: RecordState) {
+  package mutating func stamp(from state: RecordState) {
     let (record, deletedHere) = (state.records[key], state.deletedHere[key])
     seen = state.lastPulledAt
     switch action {
@@ -68,7 +68,7 @@ public struct RecordChange: Mutation, Hashable {
     }
   }
 
-  public func apply(to state: inout RecordState) throws(Refusal) {
+  package func apply(to state: inout RecordState) throws(Refusal) {
     let record = state.records[key]
     switch action {
     case .create(let columns):
@@ -89,9 +89,9 @@ public struct RecordChange: Mutation, Hashable {
   }
 
   /// Both refusals come from what is confirmed.
-  public func isOverruled(by refusal: Refusal) -> Bool { true }
+  package func isOverruled(by refusal: Refusal) -> Bool { true }
 
-  public func coalesced(with later: RecordChange) -> RecordChange? {
+  package func coalesced(with later: RecordChange) -> RecordChange? {
     guard later.key == key else { return nil }
     var both = self
     switch (action, later.action) {

@@ -1,27 +1,27 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// A version of an app's schema: which tables and columns it knows.
-public struct SchemaVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
+package struct SchemaVersion: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// The app's number. A later version has a greater one.
-  public var number: UInt64
+  package var number: UInt64
 
   /// Creates a version from the app's number.
-  public init(_ number: UInt64) { self.number = number }
+  package init(_ number: UInt64) { self.number = number }
 
-  public static func < (one: SchemaVersion, other: SchemaVersion) -> Bool {
+  package static func < (one: SchemaVersion, other: SchemaVersion) -> Bool {
     one.number < other.number
   }
 }
 
 /// An app's schema, as far as its syncs are concerned.
-public struct RecordSchema: Hashable, Sendable {
+package struct RecordSchema: Hashable, Sendable {
   /// The version of this build of the app.
-  public var current: SchemaVersion
+  package var current: SchemaVersion
   /// The version at which the app began to make migration syncs; `nil`: it makes none.
-  public var migrationsEnabledAt: SchemaVersion?
+  package var migrationsEnabledAt: SchemaVersion?
 
   /// Creates a schema; by default without migration syncs.
-  public init(_ current: SchemaVersion, migrationsEnabledAt: SchemaVersion? = nil) {
+  package init(_ current: SchemaVersion, migrationsEnabledAt: SchemaVersion? = nil) {
     self.current = current
     self.migrationsEnabledAt = migrationsEnabledAt
   }
@@ -65,23 +65,23 @@ package enum RecordMigration {
 }
 
 /// A request for records.
-public struct RecordPull: Hashable, Sendable {
+package struct RecordPull: Hashable, Sendable {
   /// The client that asks.
-  public var client: ClientID
+  package var client: ClientID
   /// The client's place; `nil`: it has nothing, and asks for the first page.
-  public let finger: RecordFinger?
+  package let finger: RecordFinger?
   /// The version of the schema that the answer must be for.
-  public let schema: SchemaVersion
+  package let schema: SchemaVersion
   /// The answer must also have every record of the tables added since this version, and of those
   /// with columns added since. `nil`: no migration.
-  public let migratesFrom: SchemaVersion?
+  package let migratesFrom: SchemaVersion?
   /// Whether ``PulledRecords/schema`` must be ``schema``; if not, it must be `nil`.
-  public let notesSchema: Bool
+  package let notesSchema: Bool
 
   /// Prepares a pull. A mistake in the app's schema is `unsupported`: only another build of the app
   /// can go on. An update of the app between two pages is `expired`: the first pages lack what the
   /// new version knows.
-  public init(
+  package init(
     client: ClientID, after finger: RecordFinger?, schema: RecordSchema
   ) throws(SyncFailure) {
     let plan: RecordMigration.Plan
@@ -102,5 +102,5 @@ public struct RecordPull: Hashable, Sendable {
 }
 
 extension SchemaVersion: CustomStringConvertible {
-  public var description: String { "v\(number)" }
+  package var description: String { "v\(number)" }
 }

@@ -1,4 +1,4 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// Pending changes on their way to the server: what is left of them for each record. It has neither
 /// status nor changed columns.
@@ -6,20 +6,20 @@ public import UpdateMachine
 /// The server deletes first, then creates, then updates. So a record that was deleted and created
 /// again is in both lists (SyncBugs 71). Creating a record that exists updates it. If a record has
 /// changed since ``lastPulledAt``, the push must not touch it, even if it has the pushed values.
-public struct RecordPush: Hashable, Sendable {
+package struct RecordPush: Hashable, Sendable {
   /// The epoch of the server that gave the stamp.
-  public var epoch: UInt64
+  package var epoch: UInt64
   /// The client has seen every change up to this moment.
-  public var lastPulledAt: RecordStamp
+  package var lastPulledAt: RecordStamp
   /// Ascending.
-  public private(set) var created: [RecordRow] = []
+  package private(set) var created: [RecordRow] = []
   /// Ascending. Each has only the columns to set.
-  public private(set) var updated: [RecordRow] = []
+  package private(set) var updated: [RecordRow] = []
   /// Ascending.
-  public private(set) var deleted: [RecordKey] = []
+  package private(set) var deleted: [RecordKey] = []
 
   /// Collapses the mutations of an outbox's push, made at a finger.
-  public init(_ mutations: [PushRequest<RecordChange>.Item], at finger: RecordFinger) {
+  package init(_ mutations: [PushRequest<RecordChange>.Item], at finger: RecordFinger) {
     epoch = finger.epoch
     lastPulledAt = finger.lastPulledAt
     var deletions = VersionedMap<RecordKey, Bool>()
@@ -52,7 +52,7 @@ public struct RecordPush: Hashable, Sendable {
   ///   - refused: the records that the server has not touched, because they have changed since;
   ///     none: it has taken everything.
   ///   - tookRest: whether it has taken the others.
-  public static func answer(
+  package static func answer(
     to mutations: [PushRequest<RecordChange>.Item], refusing refused: [RecordKey], tookRest: Bool
   ) -> PushAnswer {
     if refused.isEmpty { return .accepted }

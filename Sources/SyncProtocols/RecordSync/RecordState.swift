@@ -1,23 +1,23 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// Identifies a record: a table's name and an ID, both compared by their UTF-8 bytes.
-public struct RecordKey: Sendable {
+package struct RecordKey: Sendable {
   /// The name of the table.
-  public var table: String
+  package var table: String
   /// The record's ID, unique in its table. The client that creates a record draws it.
-  public var id: String
+  package var id: String
 
   /// Creates a key from any texts.
-  public init(_ table: String, _ id: String) {
+  package init(_ table: String, _ id: String) {
     self.table = table
     self.id = id
   }
 }
 
 /// A record of the app's state.
-public struct Record: Hashable, Sendable {
+package struct Record: Hashable, Sendable {
   /// The values, by column.
-  public package(set) var columns: JSONObject
+  package var columns: JSONObject
   /// The moment of the pull that named it as created; 0: none has; `nil`: it was created here, and
   /// has not been pulled.
   package var createdAt: RecordStamp?
@@ -29,9 +29,9 @@ public struct Record: Hashable, Sendable {
 }
 
 /// All records of a client, as of one moment, with or without its pending changes.
-public struct RecordState: Equatable, Sendable {
+package struct RecordState: Equatable, Sendable {
   /// The records, by table and ID.
-  public package(set) var records = VersionedMap<RecordKey, Record>()
+  package var records = VersionedMap<RecordKey, Record>()
   /// The moment of the last pull.
   package var lastPulledAt = RecordStamp.none
   /// The records that the last pull has deleted, with its moment. No others are needed: pending
@@ -44,7 +44,7 @@ public struct RecordState: Equatable, Sendable {
 
   /// How a record differs from this confirmed state because of pending changes, in their order. It
   /// is computed, never kept, so that no change can be taken for synced by mistake (SyncBugs 66).
-  public func status(of key: RecordKey, under pending: [RecordChange]) -> RecordStatus {
+  package func status(of key: RecordKey, under pending: [RecordChange]) -> RecordStatus {
     var view = self
     var changed = JSONObject()
     for change in pending where change.key == key {
@@ -68,7 +68,7 @@ public struct RecordState: Equatable, Sendable {
 }
 
 /// How a record differs from the server's, as far as the client knows.
-public enum RecordStatus: Hashable, Sendable {
+package enum RecordStatus: Hashable, Sendable {
   /// Not at all.
   case synced
   /// It was created here.
@@ -87,17 +87,17 @@ extension JSONObject {
 }
 
 extension RecordKey: Hashable, Comparable {
-  public static func == (one: RecordKey, other: RecordKey) -> Bool {
+  package static func == (one: RecordKey, other: RecordKey) -> Bool {
     one.id.isSame(as: other.id) && one.table.isSame(as: other.table)
   }
 
-  public static func < (one: RecordKey, other: RecordKey) -> Bool {
+  package static func < (one: RecordKey, other: RecordKey) -> Bool {
     one.table.isSame(as: other.table) ? one.id.precedes(other.id) : one.table.precedes(other.table)
   }
 }
 
 extension RecordKey: Digestible {
-  public func fold(into digest: inout StateDigest) {
+  package func fold(into digest: inout StateDigest) {
     table.fold(into: &digest)
     id.fold(into: &digest)
   }
@@ -105,12 +105,12 @@ extension RecordKey: Digestible {
 
 extension Record: Digestible {
   /// Folds the columns in: clients of different age know different things of a creation.
-  public func fold(into digest: inout StateDigest) {
+  package func fold(into digest: inout StateDigest) {
     JSONValue.object(columns).fold(into: &digest)
   }
 }
 
 extension RecordKey: CustomStringConvertible {
   /// "posts/7".
-  public var description: String { "\(table)/\(id)" }
+  package var description: String { "\(table)/\(id)" }
 }

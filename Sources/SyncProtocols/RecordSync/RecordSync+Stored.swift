@@ -1,38 +1,38 @@
-public import UpdateMachine
+package import UpdateMachine
 
 // Stores fingers, records and changes as bytes.
 
 extension RecordStamp: Storable {
-  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
+  package func put(into bytes: inout ByteWriter) { bytes.put(number) }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(try bytes.takeUInt64())
   }
 }
 
 extension SchemaVersion: Storable {
-  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
+  package func put(into bytes: inout ByteWriter) { bytes.put(number) }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(try bytes.takeUInt64())
   }
 }
 
 extension RecordKey: StorableKey {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(table)
     bytes.put(id)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(try bytes.takeString(), try bytes.takeString())
   }
 
   /// Each byte of the table plus 1, a 0, and the ID. No byte of UTF-8 is 255. So these bytes sort as
   /// the keys do, whatever the names contain.
-  public var keyBytes: [UInt8] { table.utf8.map { $0 + 1 } + [0] + Array(id.utf8) }
+  package var keyBytes: [UInt8] { table.utf8.map { $0 + 1 } + [0] + Array(id.utf8) }
 
-  public init(keyBytes: [UInt8]) throws(StoredFormError) {
+  package init(keyBytes: [UInt8]) throws(StoredFormError) {
     guard let end = keyBytes.firstIndex(of: 0),
       let table = String(validating: keyBytes[..<end].map { $0 - 1 }, as: UTF8.self),
       let id = String(validating: keyBytes[(end + 1)...], as: UTF8.self)
@@ -42,7 +42,7 @@ extension RecordKey: StorableKey {
 }
 
 extension RecordFinger: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(epoch)
     bytes.put(lastPulledAt)
     bytes.put(schema)
@@ -50,7 +50,7 @@ extension RecordFinger: Storable {
     bytes.put(isWhole)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(
       epoch: try bytes.takeUInt64(), lastPulledAt: try bytes.take(),
       schema: try bytes.takeOptional(), cursor: try bytes.takeOptional(),
@@ -59,12 +59,12 @@ extension RecordFinger: Storable {
 }
 
 extension Record: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(JSONValue.object(columns))
     bytes.put(createdAt)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     guard let columns = try bytes.take(JSONValue.self).object else {
       throw StoredFormError(expected: "columns")
     }
@@ -73,14 +73,14 @@ extension Record: Storable {
 }
 
 extension RecordChange: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(key)
     bytes.put(seen)
     bytes.put(name)
     bytes.put(columns.map { JSONValue.object($0) })
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     let (key, seen) = (try bytes.take(RecordKey.self), try bytes.take(RecordStamp.self))
     let name = try bytes.takeString()
     switch (name, try bytes.takeOptional(JSONValue.self)?.object) {

@@ -3,7 +3,7 @@
 //
 // RecordSync may use: JSON.
 
-public import UpdateMachine
+package import UpdateMachine
 
 /// The client half: how the answer to a pull follows on a finger.
 ///
@@ -18,16 +18,16 @@ public import UpdateMachine
 /// change made in between, and ends in the state of one moment: a record that changed after the
 /// first page is in that pull, and one that did not change is the same in every page. An app is
 /// shown nothing of the pages before that.
-public enum RecordSync: SyncProtocol {
-  public typealias Place = RecordFinger
-  public typealias Batch = PulledRecords
+package enum RecordSync: SyncProtocol {
+  package typealias Place = RecordFinger
+  package typealias Batch = PulledRecords
 
   /// A push must name a pull that has seen everything it changes.
-  public static var order: PushOrder { .pullFirst }
+  package static var order: PushOrder { .pullFirst }
 
   /// Takes an answer that starts at the finger. An older one proves nothing, and the rest are of no
   /// use here. Changes without a later moment would come again for ever: a gap.
-  public static func advance(
+  package static func advance(
     _ finger: RecordFinger, over pulled: PulledRecords
   ) -> SyncAdvance<RecordFinger> {
     guard pulled.epoch == finger.epoch, pulled.flaw == nil else { return .gap }
@@ -60,12 +60,12 @@ public enum RecordSync: SyncProtocol {
 
 /// A moment of the server, as it stamps its records. Stamps grow strictly: no two changes share
 /// one, or one of them could be missed.
-public struct RecordStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
+package struct RecordStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// The server's number, usually near its time in milliseconds; 0 precedes all.
-  public var number: UInt64
+  package var number: UInt64
 
   /// Creates a stamp, as the server gave it.
-  public init(_ number: UInt64) { self.number = number }
+  package init(_ number: UInt64) { self.number = number }
 
   /// Precedes every stamp.
   package static var none: RecordStamp { RecordStamp(0) }
@@ -73,11 +73,11 @@ public struct RecordStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// Follows every stamp.
   static var never: RecordStamp { RecordStamp(.max) }
 
-  public static func < (one: RecordStamp, other: RecordStamp) -> Bool { one.number < other.number }
+  package static func < (one: RecordStamp, other: RecordStamp) -> Bool { one.number < other.number }
 }
 
 /// A client's place: the moment of its last pull, and the version of the schema it was made with.
-public struct RecordFinger: Finger, Hashable {
+package struct RecordFinger: Finger, Hashable {
   /// Which server gave the stamp. A restored server has another epoch, as its stamps start over.
   package var epoch: UInt64
   /// The moment of the last pull; of the first page, while pages are pulled.
@@ -100,11 +100,11 @@ public struct RecordFinger: Finger, Hashable {
     self.isWhole = isWhole
   }
 
-  public var log: RecordLog { RecordLog(epoch: epoch) }
+  package var log: RecordLog { RecordLog(epoch: epoch) }
 }
 
 /// The log of a ``RecordFinger``: everything that one server has stamped.
-public struct RecordLog: Hashable, Sendable {
+package struct RecordLog: Hashable, Sendable {
   /// The server's epoch.
   package var epoch: UInt64
 
@@ -112,44 +112,44 @@ public struct RecordLog: Hashable, Sendable {
 }
 
 /// A record as it travels: its key with its columns.
-public struct RecordRow: Hashable, Sendable {
+package struct RecordRow: Hashable, Sendable {
   /// Identifies the record.
-  public var key: RecordKey
+  package var key: RecordKey
   /// The columns that are set. A column that is left out keeps its value.
-  public var columns: JSONObject
+  package var columns: JSONObject
 
   /// Creates a row.
-  public init(_ key: RecordKey, _ columns: JSONObject) {
+  package init(_ key: RecordKey, _ columns: JSONObject) {
     self.key = key
     self.columns = columns
   }
 }
 
 /// The answer to a pull.
-public struct PulledRecords: EventBatch, Hashable {
+package struct PulledRecords: EventBatch, Hashable {
   /// The client that asked.
-  public var client: ClientID
+  package var client: ClientID
   /// Which server answered. A restored server must have another epoch.
-  public var epoch: UInt64
+  package var epoch: UInt64
   /// The moment of the answer; of the first page, if it is a page. The next pull starts here.
-  public var pulledAt: RecordStamp
+  package var pulledAt: RecordStamp
   /// What the answer covers.
-  public var content: Content
+  package var content: Content
   /// The schema version to note as the last synced one (``RecordPull/notesSchema``); `nil`: none.
-  public var schema: SchemaVersion?
+  package var schema: SchemaVersion?
   /// Whether the server has nothing beyond the answer.
-  public var isCurrent: Bool
+  package var isCurrent: Bool
   /// Records created since the last pull, whole; all records of a page. Ascending by key, each once.
-  public var created: [RecordRow]
+  package var created: [RecordRow]
   /// Records updated since the last pull, and those that a migration completes. Ascending, each
   /// once.
-  public var updated: [RecordRow]
+  package var updated: [RecordRow]
   /// Records deleted since the last pull. Ascending, each once. A record that is also named as
   /// created is gone (SyncBugs 67).
-  public var deleted: [RecordKey]
+  package var deleted: [RecordKey]
 
   /// What an answer covers.
-  public enum Content: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
     /// A page of the first pull: the records after one key, through another one. `after` is `nil` in
     /// the first page, `through` in the last.
     case page(after: RecordKey?, through: RecordKey?)
@@ -158,7 +158,7 @@ public struct PulledRecords: EventBatch, Hashable {
   }
 
   /// Creates an answer.
-  public init(
+  package init(
     client: ClientID, epoch: UInt64, pulledAt: RecordStamp, content: Content,
     schema: SchemaVersion? = nil, isCurrent: Bool = true, created: [RecordRow] = [],
     updated: [RecordRow] = [], deleted: [RecordKey] = []
@@ -174,12 +174,12 @@ public struct PulledRecords: EventBatch, Hashable {
     self.deleted = deleted
   }
 
-  public var count: Int { 1 }
+  package var count: Int { 1 }
 
-  public func event(at index: Int) -> PulledRecords? { self }
+  package func event(at index: Int) -> PulledRecords? { self }
 
   /// The finger of a client that has begun with this answer.
-  public var finger: RecordFinger {
+  package var finger: RecordFinger {
     var cursor: RecordKey?
     if case .page(_, let through) = content { cursor = through }
     return RecordFinger(
@@ -214,7 +214,7 @@ public struct PulledRecords: EventBatch, Hashable {
 
 extension ServerTerms {
   /// The terms of a server that answers each pull at once. It keeps deletions for `lifetime`.
-  public static func recordSync(
+  package static func recordSync(
     pullingEvery period: TimeSpan = .seconds(60), lifetime: TimeSpan = .seconds(30 * 86_400)
   ) -> ServerTerms {
     ServerTerms(longDeadline: .seconds(100), lifetime: lifetime, cadence: .every(period))
@@ -222,16 +222,16 @@ extension ServerTerms {
 }
 
 extension RecordStamp: CustomStringConvertible {
-  public var description: String { "\(number)" }
+  package var description: String { "\(number)" }
 }
 
 extension RecordLog: CustomStringConvertible {
-  public var description: String { "records \(epoch)" }
+  package var description: String { "records \(epoch)" }
 }
 
 extension RecordFinger: CustomStringConvertible {
   /// "1@700 v9", "1@700 v9 through posts/7".
-  public var description: String {
+  package var description: String {
     "\(epoch)@\(lastPulledAt)" + (schema.map { " \($0)" } ?? "")
       + (cursor.map { " through \($0)" } ?? "")
   }

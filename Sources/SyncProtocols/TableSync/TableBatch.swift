@@ -1,67 +1,67 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// The server's time of a change, in milliseconds. Several changes may have the same.
-public struct TableStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
+package struct TableStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// Milliseconds since a moment that the server chose.
-  public var milliseconds: Int64
+  package var milliseconds: Int64
 
   /// Creates a stamp as the server gave it.
-  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+  package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   /// Before every change.
   package static var distantPast: TableStamp { TableStamp(milliseconds: .min) }
 
-  public static func < (one: TableStamp, other: TableStamp) -> Bool {
+  package static func < (one: TableStamp, other: TableStamp) -> Bool {
     one.milliseconds < other.milliseconds
   }
 }
 
 /// Names a row: its table and its ID. An ID is never used again, not even after a deletion.
-public struct RowKey: BitwiseCopyable, Hashable, Comparable, Sendable {
+package struct RowKey: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// The table, counted from 0. A row's parent is in the table above, which has the number before.
-  public var table: UInt8
+  package var table: UInt8
   /// Unique within its table.
-  public var id: Int64
+  package var id: Int64
 
   /// Creates the name of a row.
-  public init(_ table: UInt8, _ id: Int64) {
+  package init(_ table: UInt8, _ id: Int64) {
     self.table = table
     self.id = id
   }
 
-  public static func < (one: RowKey, other: RowKey) -> Bool {
+  package static func < (one: RowKey, other: RowKey) -> Bool {
     (one.table, one.id) < (other.table, other.id)
   }
 }
 
 /// A row as the server sends it.
-public struct TableRow: Hashable, Sendable {
+package struct TableRow: Hashable, Sendable {
   /// Its name.
-  public var key: RowKey
+  package var key: RowKey
   /// When it was last changed.
-  public var stamp: TableStamp
+  package var stamp: TableStamp
   /// Counts the row's changes. Of two versions of a row, the greater one is newer, also within one
   /// millisecond. This is ours.
-  public var version: UInt64
+  package var version: UInt64
   /// `nil`: the row is deleted, and nothing else of it is left.
-  public var content: Content?
+  package var content: Content?
 
   /// What a row that is not deleted contains.
-  public struct Content: Hashable, Sendable {
+  package struct Content: Hashable, Sendable {
     /// The ID of its parent, in the table above; `nil`: it has none.
-    public var parent: Int64?
+    package var parent: Int64?
     /// Its fields.
-    public var fields: JSONObject
+    package var fields: JSONObject
 
     /// Creates a row's content.
-    public init(parent: Int64?, fields: JSONObject) {
+    package init(parent: Int64?, fields: JSONObject) {
       self.parent = parent
       self.fields = fields
     }
   }
 
   /// Creates a row; without content it is deleted.
-  public init(_ key: RowKey, stamp: TableStamp, version: UInt64, content: Content?) {
+  package init(_ key: RowKey, stamp: TableStamp, version: UInt64, content: Content?) {
     self.key = key
     self.stamp = stamp
     self.version = version
@@ -76,23 +76,23 @@ public struct TableRow: Hashable, Sendable {
 }
 
 /// The server's answer to a register: a subscription has begun, and everything is to be fetched.
-public struct TableSnapshot: Hashable, Sendable {
+package struct TableSnapshot: Hashable, Sendable {
   /// The client's name.
-  public var client: ClientID
+  package var client: ClientID
   /// The subscription that has begun.
-  public var subscription: UInt64
+  package var subscription: UInt64
   /// The number of tables.
-  public var tableCount: UInt8
+  package var tableCount: UInt8
 
   /// Creates the answer to a register.
-  public init(client: ClientID, subscription: UInt64, tableCount: UInt8) {
+  package init(client: ClientID, subscription: UInt64, tableCount: UInt8) {
     self.client = client
     self.subscription = subscription
     self.tableCount = tableCount
   }
 
   /// The client's first finger: nothing is fetched.
-  public var finger: TableFinger {
+  package var finger: TableFinger {
     TableFinger(
       subscription: subscription,
       watermarks: Array(repeating: .distantPast, count: Int(tableCount)),
@@ -101,17 +101,17 @@ public struct TableSnapshot: Hashable, Sendable {
 }
 
 /// The server's answer to a poll.
-public struct TableBatch: EventBatch, Hashable {
+package struct TableBatch: EventBatch, Hashable {
   /// The subscription of the client. If it is not the one that the client named, that one is gone,
   /// and this one has begun just now.
-  public var subscription: UInt64
+  package var subscription: UInt64
   /// When it was read. Later changes have this stamp or a later one.
-  public var asOf: TableStamp
+  package var asOf: TableStamp
   /// The rows.
-  public var content: Content
+  package var content: Content
 
   /// What an answer brings.
-  public enum Content: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
     /// The rows of a table from this place of its fetch on, with this stamp or a later one, ascending
     /// by stamp and ID, each once. `isLast`: there were no others.
     case page(TableFetch, from: TableStamp, [TableRow], isLast: Bool)
@@ -121,21 +121,21 @@ public struct TableBatch: EventBatch, Hashable {
   }
 
   /// Creates an answer.
-  public init(subscription: UInt64, asOf: TableStamp, content: Content) {
+  package init(subscription: UInt64, asOf: TableStamp, content: Content) {
     self.subscription = subscription
     self.asOf = asOf
     self.content = content
   }
 
   /// The rows, and one more if they lead to the server's state.
-  public var count: Int {
+  package var count: Int {
     switch content {
     case .page(_, _, let rows, _): rows.count
     case .notifications(_, let rows, let isAll): rows.count + (isAll ? 1 : 0)
     }
   }
 
-  public func event(at index: Int) -> TableEvent? {
+  package func event(at index: Int) -> TableEvent? {
     switch content {
     case .page(_, _, let rows, _), .notifications(_, let rows, _):
       index < rows.count ? .row(rows[index]) : .isCurrent
@@ -144,7 +144,7 @@ public struct TableBatch: EventBatch, Hashable {
 }
 
 /// One step of a ``TableModel``.
-public enum TableEvent: Hashable, Sendable {
+package enum TableEvent: Hashable, Sendable {
   /// A row as of one version.
   case row(TableRow)
   /// With all rows so far, the state is the server's.
@@ -152,10 +152,10 @@ public enum TableEvent: Hashable, Sendable {
 }
 
 extension TableStamp: CustomStringConvertible {
-  public var description: String { self == .distantPast ? "-" : "\(milliseconds)" }
+  package var description: String { self == .distantPast ? "-" : "\(milliseconds)" }
 }
 
 extension RowKey: CustomStringConvertible {
   /// "2/17": row 17 of table 2.
-  public var description: String { "\(table)/\(id)" }
+  package var description: String { "\(table)/\(id)" }
 }

@@ -1,8 +1,8 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// What a user can do to a row. The server does it, or refuses it with a code; see
 /// ``TableServer``. It shows when the server's notification comes, also to its maker.
-public enum TableChange: Mutation, Hashable {
+package enum TableChange: Mutation, Hashable {
   /// A new row. Its ID must never have been used; draw it at random, like a UUID.
   case insert(RowKey, parent: Int64?, JSONObject)
   /// Sets these fields, and leaves the others.
@@ -13,13 +13,13 @@ public enum TableChange: Mutation, Hashable {
   case delete(RowKey)
 
   /// The row.
-  public var row: RowKey {
+  package var row: RowKey {
     switch self {
     case .insert(let row, _, _), .set(let row, _), .move(let row, _), .delete(let row): row
     }
   }
 
-  public var name: String {
+  package var name: String {
     switch self {
     case .insert: "insert"
     case .set: "set"
@@ -28,14 +28,14 @@ public enum TableChange: Mutation, Hashable {
     }
   }
 
-  public var size: Int64 { JSONValue.object(arguments).byteCount }
+  package var size: Int64 { JSONValue.object(arguments).byteCount }
 
   /// Does nothing: only the server changes rows.
-  public func apply(to state: inout TableState) {}
+  package func apply(to state: inout TableState) {}
 
   /// The arguments as they are pushed: `table` and `id`, and `parent` and `fields` where there are
   /// any.
-  public var arguments: JSONObject {
+  package var arguments: JSONObject {
     var arguments = JSONObject()
     arguments["table"] = .number(JSONNumber(Int64(row.table)))
     arguments["id"] = .number(JSONNumber(row.id))
@@ -69,7 +69,7 @@ public enum TableChange: Mutation, Hashable {
 
 extension MutationPush {
   /// Converts an outbox's push.
-  public init(_ push: PushRequest<TableChange>) {
+  package init(_ push: PushRequest<TableChange>) {
     self.init(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {

@@ -1,14 +1,14 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// A client's place: what it has fetched, and how far it has heard its subscription.
-public struct TableFinger: Finger, Hashable {
+package struct TableFinger: Finger, Hashable {
   /// The subscription that the client last knew. The server may have lost it.
-  public var subscription: UInt64
+  package var subscription: UInt64
   /// One for each table. The client has every change with an earlier stamp. Changes with this stamp
   /// may be missing, because a stamp is not unique. So a fetch begins here, included.
-  public var watermarks: [TableStamp]
+  package var watermarks: [TableStamp]
   /// How far the client is with its subscription.
-  public var progress: TableProgress
+  package var progress: TableProgress
 
   package init(subscription: UInt64, watermarks: [TableStamp], progress: TableProgress) {
     self.subscription = subscription
@@ -17,7 +17,7 @@ public struct TableFinger: Finger, Hashable {
   }
 
   /// An empty log: nothing is to be released.
-  public var log: TableLog { TableLog() }
+  package var log: TableLog { TableLog() }
 
   mutating func raise(_ table: UInt8, to stamp: TableStamp) {
     watermarks[Int(table)] = max(watermarks[Int(table)], stamp)
@@ -25,7 +25,7 @@ public struct TableFinger: Finger, Hashable {
 }
 
 /// How far a client is with its subscription.
-public enum TableProgress: Hashable, Sendable {
+package enum TableProgress: Hashable, Sendable {
   /// A page of this fetch comes next.
   case fetching(TableFetch)
   /// Everything was fetched, and this many notifications were taken. More were waiting.
@@ -44,11 +44,11 @@ public enum TableProgress: Hashable, Sendable {
 }
 
 /// The place in the fetch of a table.
-public struct TableFetch: Hashable, Sendable {
+package struct TableFetch: Hashable, Sendable {
   /// The table.
-  public var table: UInt8
+  package var table: UInt8
   /// The end of the last page; `nil`: none has come.
-  public var page: TablePageEnd?
+  package var page: TablePageEnd?
 
   package init(table: UInt8, page: TablePageEnd? = nil) {
     self.table = table
@@ -57,13 +57,13 @@ public struct TableFetch: Hashable, Sendable {
 }
 
 /// The end of a page that has others after it. The next one begins after this row.
-public struct TablePageEnd: Hashable, Sendable {
+package struct TablePageEnd: Hashable, Sendable {
   /// When the first page of this fetch was read.
-  public var began: TableStamp
+  package var began: TableStamp
   /// The last row's stamp.
-  public var stamp: TableStamp
+  package var stamp: TableStamp
   /// The last row's ID.
-  public var id: Int64
+  package var id: Int64
 
   package init(began: TableStamp, stamp: TableStamp, id: Int64) {
     self.began = began
@@ -73,17 +73,17 @@ public struct TablePageEnd: Hashable, Sendable {
 }
 
 /// The log of every ``TableFinger``.
-public struct TableLog: Hashable, Sendable {
+package struct TableLog: Hashable, Sendable {
   package init() {}
 }
 
 extension TableLog: CustomStringConvertible {
-  public var description: String { "tables" }
+  package var description: String { "tables" }
 }
 
 extension TableFinger: CustomStringConvertible {
   /// "3 fetching 1 [40 20 -]", "3 draining 7 [40 44 41]", "3:9 [50 50 50]".
-  public var description: String {
+  package var description: String {
     var text = "\(subscription)"
     switch progress {
     case .fetching(let fetch):

@@ -1,7 +1,7 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// An app's tables.
-public protocol TableSchema: Sendable {
+package protocol TableSchema: Sendable {
   /// The number of tables, at least 1. The table of the parents comes first.
   static var tableCount: UInt8 { get }
 
@@ -11,12 +11,12 @@ public protocol TableSchema: Sendable {
 }
 
 extension TableSchema {
-  public static func sortNumber(of row: TableRow) -> Int64? { nil }
+  package static func sortNumber(of row: TableRow) -> Int64? { nil }
 }
 
 /// The reason why a client refuses a row or a snapshot. The client keeps what it shows, and fetches
 /// everything anew, slowly.
-public enum TableRefusal: Error, Hashable, Sendable {
+package enum TableRefusal: Error, Hashable, Sendable {
   /// The server has another number of tables.
   case tableCount(UInt8)
   /// The row is in a table that there is not, or has a parent where there is no table above.
@@ -33,25 +33,25 @@ public enum TableRefusal: Error, Hashable, Sendable {
 /// all of them are shown in one step. So an app never sees a row without its parent, nor tables of
 /// different moments, nor a part of a first fetch. While a client fetches what it has missed, the
 /// app sees the last state that was whole.
-public struct TableModel<Schema: TableSchema>: SyncModel {
-  public typealias Snapshot = TableSnapshot
-  public typealias Event = TableEvent
-  public typealias Refusal = TableRefusal
-  public typealias Change = TableChange
+package struct TableModel<Schema: TableSchema>: SyncModel {
+  package typealias Snapshot = TableSnapshot
+  package typealias Event = TableEvent
+  package typealias Refusal = TableRefusal
+  package typealias Change = TableChange
 
   /// What the app sees.
-  public package(set) var state: TableState
+  package var state: TableState
   /// The newest versions of rows that are not shown yet. Deletions are kept only here.
   package var staged: VersionedMap<RowKey, TableRow>
   /// Whether everything is fetched anew. What is staged then replaces what is shown.
   package var startsAnew: Bool
   var name: ClientID
 
-  public init(snapshot: TableSnapshot) throws(TableRefusal) {
+  package init(snapshot: TableSnapshot) throws(TableRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  public init(
+  package init(
     snapshot: TableSnapshot, replacing old: TableModel?
   ) throws(TableRefusal) {
     guard snapshot.tableCount == Schema.tableCount, Schema.tableCount > 0 else {
@@ -72,7 +72,7 @@ public struct TableModel<Schema: TableSchema>: SyncModel {
     self.startsAnew = startsAnew
   }
 
-  public mutating func apply(_ event: TableEvent) throws(TableRefusal) {
+  package mutating func apply(_ event: TableEvent) throws(TableRefusal) {
     switch event {
     case .row(let row): try stage(row)
     case .isCurrent: show()
@@ -102,16 +102,16 @@ public struct TableModel<Schema: TableSchema>: SyncModel {
     startsAnew = false
   }
 
-  public var client: ClientID? { name }
+  package var client: ClientID? { name }
 
   /// The server counts nothing.
-  public var confirmation: MutationConfirmation { MutationConfirmation(last: MutationID(0)) }
+  package var confirmation: MutationConfirmation { MutationConfirmation(last: MutationID(0)) }
 
   /// The server would insert a row again, but for its ID, and would overwrite a later change.
-  public static var delivery: MutationDelivery { .atMostOnce }
+  package static var delivery: MutationDelivery { .atMostOnce }
 
   /// Two devices that changed rows offline would make conflicts that nobody resolves.
-  public static var mutatesOffline: Bool { false }
+  package static var mutatesOffline: Bool { false }
 }
 
 extension TableModel: Equatable {}

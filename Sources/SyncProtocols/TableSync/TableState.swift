@@ -1,15 +1,15 @@
-public import UpdateMachine
+package import UpdateMachine
 
 /// The tables that an app sees: the server's state at one moment. Each row's parent is there, too.
 ///
 /// Windows hold keys. The rows are stored once, here.
-public struct TableState: Hashable, Sendable {
+package struct TableState: Hashable, Sendable {
   /// All rows by key. None of them is deleted.
-  public package(set) var rows: VersionedMap<RowKey, TableRow> = [:]
+  package var rows: VersionedMap<RowKey, TableRow> = [:]
   /// The rows' versions by what windows ask for: parent, or sort number.
   package private(set) var index: VersionedMap<TableIndexKey, UInt64> = [:]
   /// Whether the server's whole state was ever fetched. Until then there are no rows.
-  public package(set) var isWhole = false
+  package var isWhole = false
 
   /// No tables yet.
   package init() {}
@@ -100,41 +100,41 @@ package struct TableIndexKey: Hashable, Comparable, Sendable {
 /// that it draws in ``TableState/rows``.
 ///
 /// Its answer changes if a row enters it, leaves it or changes in it, and then only.
-public struct TableWindow: ViewQuery, Hashable {
+package struct TableWindow: ViewQuery, Hashable {
   /// A row in a window.
-  public struct Entry: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
     /// Its name.
-    public var row: RowKey
+    package var row: RowKey
     /// Its version. Another one means that the row must be drawn anew.
-    public var version: UInt64
+    package var version: UInt64
   }
 
   let kind: TableIndexKey.Kind
   let table: UInt8
   let numbers: ClosedRange<Int64>
   /// The most rows to show. A list that is scrolled raises it.
-  public var limit: Int
+  package var limit: Int
 
   /// The rows of the table below with this parent, ascending by ID.
-  public static func children(of parent: RowKey, limit: Int) -> TableWindow {
+  package static func children(of parent: RowKey, limit: Int) -> TableWindow {
     TableWindow(
       kind: .parent, table: parent.table &+ 1, numbers: parent.id...parent.id, limit: limit)
   }
 
   /// The rows of a table with a sort number in this range, ascending by it and by ID.
-  public static func sorted(
+  package static func sorted(
     _ table: UInt8, in numbers: ClosedRange<Int64>, limit: Int
   ) -> TableWindow {
     TableWindow(kind: .sortNumber, table: table, numbers: numbers, limit: limit)
   }
 
   /// O(log n + the rows shown).
-  public func answer(in state: TableState) -> [Entry] {
+  package func answer(in state: TableState) -> [Entry] {
     keys(in: state).map { Entry(row: $0.key.row, version: $0.value) }
   }
 
   /// O(log n + the rows shown + the rows that differ up to the window's end).
-  public func mayDiffer(from old: TableState, to new: TableState) -> Bool {
+  package func mayDiffer(from old: TableState, to new: TableState) -> Bool {
     let shown = keys(in: old)
     // If it is full, what comes after its last row does not matter.
     let end = shown.count < limit ? last : shown.last?.key

@@ -1,4 +1,4 @@
-public import UpdateMachine
+package import UpdateMachine
 
 // The saved form of the tables: one row for each row that is shown, one for each that is staged, and
 // one for the rest. The index is computed anew.
@@ -10,33 +10,33 @@ extension StoredTable {
 }
 
 extension TableStamp: Storable {
-  public func put(into bytes: inout ByteWriter) { bytes.put(milliseconds) }
+  package func put(into bytes: inout ByteWriter) { bytes.put(milliseconds) }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(milliseconds: try bytes.takeInt64())
   }
 }
 
 extension RowKey: StorableKey {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(table)
     bytes.put(id)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(try bytes.takeByte(), try bytes.takeInt64())
   }
 
-  public var keyBytes: [UInt8] { [table] + id.keyBytes }
+  package var keyBytes: [UInt8] { [table] + id.keyBytes }
 
-  public init(keyBytes: [UInt8]) throws(StoredFormError) {
+  package init(keyBytes: [UInt8]) throws(StoredFormError) {
     guard let table = keyBytes.first else { throw StoredFormError(expected: "a row's key") }
     self.init(table, try Int64(keyBytes: Array(keyBytes.dropFirst())))
   }
 }
 
 extension TableRow: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(key)
     bytes.put(stamp)
     bytes.put(version)
@@ -44,7 +44,7 @@ extension TableRow: Storable {
     bytes.put(content?.parent)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(
       try bytes.take(), stamp: try bytes.take(), version: try bytes.takeUInt64(), content: nil)
     let fields: JSONValue? = try bytes.takeOptional()
@@ -56,7 +56,7 @@ extension TableRow: Storable {
 }
 
 extension TableFinger: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(subscription)
     bytes.put(watermarks)
     switch progress {
@@ -74,7 +74,7 @@ extension TableFinger: Storable {
     }
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     let subscription = try bytes.takeUInt64()
     let watermarks: [TableStamp] = try bytes.takeArray()
     guard watermarks.count <= UInt8.max else { throw StoredFormError(expected: "fewer tables") }
@@ -92,24 +92,24 @@ extension TableFinger: Storable {
 }
 
 extension TablePageEnd: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(began)
     bytes.put(stamp)
     bytes.put(id)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(began: try bytes.take(), stamp: try bytes.take(), id: try bytes.takeInt64())
   }
 }
 
 extension TableChange: Storable {
-  public func put(into bytes: inout ByteWriter) {
+  package func put(into bytes: inout ByteWriter) {
     bytes.put(name)
     bytes.put(JSONValue.object(arguments))
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
     let name = try bytes.takeString()
     guard let change = TableChange(name: name, arguments: try bytes.take()) else {
       throw StoredFormError(expected: "a change of a row")
@@ -119,7 +119,7 @@ extension TableChange: Storable {
 }
 
 extension TableModel: StorableModel {
-  public func store(since old: TableModel?, into rows: inout RowWriter) {
+  package func store(since old: TableModel?, into rows: inout RowWriter) {
     rows.put(.shownRows, state.rows, since: old?.state.rows)
     rows.put(.stagedRows, staged, since: old?.staged)
     rows.put(.tablesHead, head, since: old?.head)
@@ -129,7 +129,7 @@ extension TableModel: StorableModel {
     [name.number, state.isWhole ? 1 : 0, startsAnew ? 1 : 0, UInt64(Schema.tableCount)]
   }
 
-  public init(stored rows: RowReader) throws(StoredFormError) {
+  package init(stored rows: RowReader) throws(StoredFormError) {
     let head: [UInt64]? = try rows.value(of: .tablesHead)
     guard let head, head.count == 4, head[3] == UInt64(Schema.tableCount) else {
       throw StoredFormError(expected: "the head of as many tables as the app has")

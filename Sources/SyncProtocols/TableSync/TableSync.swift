@@ -3,7 +3,7 @@
 //
 // TableSync may use: JSON, Server.
 
-public import UpdateMachine
+package import UpdateMachine
 
 /// The client half: how the answer to a poll follows on a finger.
 ///
@@ -26,11 +26,11 @@ public import UpdateMachine
 /// Notifications come in the order of the changes, and stamps never go backwards in that order.
 /// Both are promises of the server. A database that stamps a row before its transaction commits
 /// breaks the second, and its clients would miss rows.
-public enum TableSync: SyncProtocol {
-  public typealias Place = TableFinger
-  public typealias Batch = TableBatch
+package enum TableSync: SyncProtocol {
+  package typealias Place = TableFinger
+  package typealias Batch = TableBatch
 
-  public static func advance(
+  package static func advance(
     _ finger: TableFinger, over batch: TableBatch
   ) -> SyncAdvance<TableFinger> {
     switch batch.content {
@@ -116,7 +116,7 @@ extension ServerTerms {
   /// The terms of a server of tables. It answers a waiting poll at the latest after the time between
   /// two pings. Silence for one and a half times as long is an outage. Watermarks never expire. A
   /// year stands for that.
-  public static func tableSync(pingingEvery period: TimeSpan = .seconds(20)) -> ServerTerms {
+  package static func tableSync(pingingEvery period: TimeSpan = .seconds(20)) -> ServerTerms {
     ServerTerms(
       longDeadline: .milliseconds(period.milliseconds / 2 * 3), lifetime: .seconds(365 * 86_400))
   }
