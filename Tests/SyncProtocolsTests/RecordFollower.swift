@@ -1,4 +1,4 @@
-public import SyncProtocols
+import SyncProtocols
 import Testing
 import UpdateMachine
 

@@ -10,19 +10,24 @@ struct Things: Equatable, Sendable {
 
 /// Changes that name what they are about, and note what their maker has seen.
 struct ThingChange: Mutation, Equatable, Storable {
-  enum Kind: UInt8 { case create, set, delete, tidy }
+  enum Kind: UInt8 { case create, set, delete, tidy, swap }
   enum Refusal: Error, Hashable { case exists, gone }
 
   var kind: Kind
   var thing: String
   var value: Int64 = 0
   var seen: Int64 = -1
+  /// The value that its maker saw.
+  var old: Int64?
 
   var name: String { "\(kind) \(thing)" }
   var size: Int64 { 10 }
-  var object: String? { kind == .tidy ? nil : thing }
+  var object: String? { kind == .tidy || kind == .swap ? nil : thing }
 
-  mutating func stamp(from state: Things) { seen = state.position }
+  mutating func stamp(from state: Things) {
+    seen = state.position
+    old = state.things[thing]
+  }
 
   func apply(to state: inout Things) throws(Refusal) {
     switch kind {
@@ -35,6 +40,7 @@ struct ThingChange: Mutation, Equatable, Storable {
     case .delete:
       if state.things.removeValue(forKey: thing) == nil { throw .gone }
     case .tidy: state.things = VersionedMap()
+    case .swap: if state.things["z"] == nil { throw .exists }
     }
   }
 
@@ -225,8 +231,10 @@ struct ThingChange: Mutation, Equatable, Storable {
     #expect(desk.local.outbox.pending[0].change.seen == 5, "a replay does not stamp anew")
     desk.feed(.edited(ticket, ThingChange(kind: .set, thing: "a", value: 3)))
     #expect(desk.local.outbox.pending[0].change.seen == 9)
+    #expect(desk.local.outbox.pending[0].change.old == 1, "not what it has set itself")
     try desk.make(.set, "a", 4)
-    #expect(desk.local.outbox.pending[0].change == .init(kind: .set, thing: "a", value: 4, seen: 9))
+    #expect(desk.local.outbox.pending[0].change.value == 4)
+    #expect(desk.local.outbox.pending[0].change.seen == 9)
   }
 
   // MARK: Overruled
@@ -299,16 +307,90 @@ struct ThingChange: Mutation, Equatable, Storable {
     #expect(desk.pending == ["#2 create b sent 1", "#1 delete a sent 2"])
   }
 
-  @Test func `a mutation that another one makes possible passes behind it`() throws {
+  @Test func `mutations of one object keep their order, even if the first throws`() throws {
+    var desk = Desk(Self.things(["a": 1]))
+    let first = try desk.make(.delete, "a")
+    try desk.make(.create, "a", 5)
+    try desk.make(.create, "b")
+    desk.confirm(Self.things([:]))
+    // If the creation went ahead, the deletion would pass behind it, and undo it.
+    #expect(
+      desk.pending == ["#3 create b unsent", "#1 delete a unsent, threw", "#2 create a unsent"])
+    #expect(desk.local.view.state.things == ["a": 5, "b": 0])
+    try desk.restart()
+    desk.send()
+    #expect(desk.sent == ["create b"])
+    desk.feed(.answered(desk.push!.id, .accepted))
+    desk.feed(.discarded(first))
+    desk.save()
+    #expect(desk.sent == ["create a"])
+  }
+
+  @Test func `what is made behind a mutation that threw is sent at once`() throws {
     var desk = Desk(Self.things(["a": 1]))
     try desk.make(.delete, "a")
-    try desk.make(.create, "a", 5)
     desk.confirm(Self.things([:]))
-    // The creation comes first now, and what it creates is deleted.
-    #expect(desk.pending == ["#2 create a unsent", "#1 delete a unsent"])
-    #expect(desk.local.view.state.things.isEmpty)
-    try desk.restart()
-    #expect(desk.pending == ["#2 create a unsent", "#1 delete a unsent"])
+    desk.send()
+    #expect(desk.push == nil)
+    try desk.make(.create, "b")
+    desk.save()
+    #expect(desk.sent == ["create b"])
+    try desk.make(.create, "c")
+    try desk.make(.create, "d")
+    try desk.make(.set, "c", 7)
+    #expect(
+      desk.pending.dropFirst() == [
+        "#3,5 create c unsent", "#4 create d unsent", "#1 delete a unsent, threw",
+      ], "what threw does not stop coalescing")
+  }
+
+  @Test func `one that passes behind others goes ahead of those that do not`() throws {
+    var desk = Desk(Self.things(["a": 1, "x": 1, "y": 1]))
+    try desk.make(.delete, "x")
+    try desk.make(.swap, "a", 0)
+    try desk.make(.create, "z")
+    desk.confirm(Self.things(["y": 1]))
+    // The swap throws in its place, and passes once there is a z.
+    #expect(
+      desk.pending == ["#3 create z unsent", "#2 swap a unsent", "#1 delete x unsent, threw"])
+  }
+
+  @Test func `what depends on a mutation that is set aside is not overruled`() throws {
+    for isRefused in [true, false] {
+      var desk = Desk(Self.things(["p": 1]), delivery: .atLeastOnce)
+      let first = try desk.make(.create, "a")
+      if isRefused {
+        desk.send()
+        let later = try desk.make(.set, "a", 5)
+        desk.feed(.answered(desk.push!.id, .refused(MutationRefusal(MutationID(1)))))
+        #expect(desk.state(first) == .setAside)
+        #expect(desk.state(later) == .setAside, "it waits for the decision about the creation")
+        desk.feed(.retried(first))
+        #expect(desk.local.view.state.things == ["a": 5, "p": 1])
+      } else {
+        // The creation throws while somebody else's a is there.
+        desk.confirm(Self.things(["a": 3]))
+        #expect(desk.state(first) == .setAside)
+        let later = try desk.make(.set, "a", 5)
+        desk.confirm(Self.things([:]))
+        #expect(desk.state(later) == .queued)
+        #expect(desk.local.view.state.things == ["a": 5])
+      }
+    }
+  }
+
+  @Test func `tickets that lie apart are bounded`() throws {
+    var desk = Desk(Self.things(["a": 1, "b": 1]))
+    for value in 0..<100 as Range<Int64> {
+      try desk.make(.set, "a", value)
+      try desk.make(.set, "b", value)
+    }
+    #expect(desk.local.outbox.pending.allSatisfy { $0.tickets.ranges.count <= 9 })
+    #expect(desk.local.outbox.pending.count < 30)
+    #expect(desk.local.view.state.things == ["a": 99, "b": 99])
+    desk.feed(.discarded(MutationTicket(1)))
+    #expect(desk.state(MutationTicket(1)) == .discarded)
+    #expect(desk.state(MutationTicket(3)) == .discarded)
   }
 
   @Test func `a refused mutation that is tried again returns to its own place`() throws {

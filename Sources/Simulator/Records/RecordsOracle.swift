@@ -50,9 +50,9 @@ enum RecordsOracle {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .setAside, .uncertain, .discarded: continue
       case .overruled:
-        // Its creation may never have been made: the user gave it up, or the server refused it. Or
-        // the user deleted it later, and a client cannot tell its own deletion from another's.
-        let isOrphan = !truth.records.contains(key) && book.isWithoutCreation(key, outbox)
+        // Its creation may never have been made, because the user gave it up. Or the user deleted it
+        // later, and a client cannot tell its own deletion from another's.
+        let isOrphan = !truth.records.contains(key) && book.hasGivenUpCreation(of: key)
         if wasDeleted || isOrphan || book.isDeleted(after: made) { continue }
         return UserObjection(
           .input, "\(made.ticket) is overruled only if \(key) was deleted", "\(outbox)")

@@ -47,11 +47,11 @@ package struct RecordsBook: OutboxBook {
     return book
   }
 
-  /// Whether the creation of a record is set aside or given up.
-  func isWithoutCreation(_ key: RecordKey, _ outbox: Outbox<RecordChange>) -> Bool {
+  /// Whether the user has given up the creation of a record.
+  func hasGivenUpCreation(of key: RecordKey) -> Bool {
     made.contains {
       guard $0.change.key == key, case .create = $0.change.action else { return false }
-      return $0.isDiscarded || outbox.state(of: $0.ticket) == .setAside
+      return $0.isDiscarded
     }
   }
 

@@ -1,4 +1,4 @@
-package import UpdateMachine
+internal import UpdateMachine
 
 /// A user's change of one record. Pending ones are replayed over each newer confirmed state, so a
 /// record has the server's values, except in the columns that were changed here. What the server

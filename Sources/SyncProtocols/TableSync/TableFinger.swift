@@ -1,4 +1,4 @@
-package import UpdateMachine
+internal import UpdateMachine
 
 /// A client's place: what it has fetched, and how far it has heard its subscription.
 package struct TableFinger: Finger, Hashable {

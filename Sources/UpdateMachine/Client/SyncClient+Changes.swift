@@ -13,6 +13,7 @@ extension SyncClient {
   ) throws(MutationError<Model.Change.Refusal>) -> (
     ticket: MutationTicket, value: Model.Change.Value, effects: Effects
   ) {
+    guard _local != nil else { throw .nothingHeld }
     guard Model.mutatesOffline || freshness(at: now).claim == .connected else {
       throw .notConnected
     }
@@ -128,11 +129,13 @@ extension SyncClient {
     of model: Model, askedAt sent: Moment?, at now: Moment, _ effects: inout Effects
   ) {
     guard let client = model.client else { return }
+    let isOther = _local?.outbox.client != client
+    // The old outbox does nothing more. Replayed once without what is confirmed now, it would set
+    // aside what depends on that.
+    if isOther { _local?.handle(.app(.stopped), at: now, &effects.outbox) }
     // The snapshot contains everything accepted before `sent`, whichever client it names.
     if let sent { _local?.confirmAccepted(before: sent) }
-    if _local?.outbox.client != client {
-      // The old outbox does nothing more.
-      _local?.handle(.app(.stopped), at: now, &effects.outbox)
+    if isOther {
       let outbox =
         _local.map { Outbox(client: client, takingOver: $0.outbox) }
         ?? Outbox<Change>(

@@ -74,6 +74,7 @@
       let left = CancellationFlag()
       continuation.onTermination = { _ in left.set() }
       var subscription = ViewSubscription(query)
+      readers.removeAll { $0.left.isSet }
       readers.append(
         Reader(
           left: left,

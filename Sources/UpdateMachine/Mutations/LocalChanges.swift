@@ -48,7 +48,7 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     _ input: Outbox<Change>.Input, at now: Moment, _ effects: inout Outbox<Change>.Effects
   ) {
     if case .edited(let ticket, var change) = input {
-      change.stamp(from: view.state)
+      change.stamp(from: outbox.state(before: ticket, over: view.confirmed))
       outbox.handle(.edited(ticket, change), at: now, &effects)
     } else {
       outbox.handle(input, at: now, &effects)

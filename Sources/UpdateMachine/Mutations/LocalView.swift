@@ -63,7 +63,7 @@ extension Outbox {
   ///
   /// A mutation that throws has no effect, and does not hold up others: those after it are replayed
   /// without it. It is tried again over the next state. One that throws before it has left stands
-  /// behind all others from then on. One that is overruled leaves.
+  /// behind all others from then on, except those of its own object. One that is overruled leaves.
   package mutating func replay(_ view: inout LocalView<Change>, at now: Moment) -> Effects {
     var effects = Effects()
     replay(&view, at: now, &effects)
@@ -81,13 +81,15 @@ extension Outbox {
   mutating func refresh(_ view: inout LocalView<Change>, _ effects: inout Effects) {
     guard !view.isLevel(withQueue: queueVersion) else { return }
     var state = view.confirmed
-    var isAnyOverruled = false
+    var held: [Int] = []
+    var gone: [Int] = []
     for index in queue.indices {
       replay(index, over: &state)
-      isAnyOverruled = isAnyOverruled || isOverruled(queue[index])
+      guard queue[index].refusal != nil else { continue }
+      if isOverruled(queue[index], behind: held) { gone.append(index) } else { held.append(index) }
     }
-    if isAnyOverruled { removeOverruled(&effects) }
-    for index in moveThoseThatThrew(&effects) { replay(index, over: &state) }
+    if !gone.isEmpty { remove(overruled: gone, &effects) }
+    if !held.isEmpty { state = moveWhatIsHeld(over: view.confirmed, state, &effects) }
     view.replace(by: state, queueVersion: queueVersion)
     replayedVersion = queueVersion
   }
@@ -103,16 +105,22 @@ extension Outbox {
     }
   }
 
-  /// Whether a mutation is overruled by the state over which it was replayed. If the server counts
-  /// IDs, one that may have left keeps its ID, and the server decides about it.
-  private func isOverruled(_ pending: Pending) -> Bool {
-    guard let refusal = pending.refusal else { return false }
-    return pending.change.isOverruled(by: refusal) && (!countsIDs || hasNeverLeft(pending))
+  // MARK: What is overruled
+
+  /// Whether the confirmed state overrules a mutation that threw. An earlier one that is set aside
+  /// may be what it lacks, so it waits for the decision about that. If the server counts IDs, one
+  /// that may have left keeps its ID, and the server decides about it.
+  private func isOverruled(_ pending: Pending, behind held: [Int]) -> Bool {
+    guard let refusal = pending.refusal, pending.change.isOverruled(by: refusal),
+      !countsIDs || hasNeverLeft(pending)
+    else { return false }
+    return !refused.contains { pending.change.mayDepend(on: $0.change) }
+      && !held.contains { pending.change.mayDepend(on: queue[$0].change) }
   }
 
-  private mutating func removeOverruled(_ effects: inout Effects) {
-    for index in queue.indices.reversed() where isOverruled(queue[index]) {
-      if hasNeverLeft(queue[index]) { unmark(from: index) }
+  private mutating func remove(overruled indices: [Int], _ effects: inout Effects) {
+    if let first = indices.first(where: { hasNeverLeft(queue[$0]) }) { unmark(from: first) }
+    for index in indices.reversed() {
       let pending = queue.remove(at: index)
       size -= pending.change.boundedSize
       overruled += pending.tickets.ranges
@@ -122,24 +130,55 @@ extension Outbox {
     persist(&effects)
   }
 
-  /// Moves mutations that threw and have never left behind those that can be sent. Returns the
-  /// places where they are now. They are the last, so a replay of them alone is a replay of all.
-  private mutating func moveThoseThatThrew(_ effects: inout Effects) -> Range<Int> {
-    func threw(_ pending: Pending) -> Bool { pending.refusal != nil && hasNeverLeft(pending) }
-    guard let start = queue.firstIndex(where: threw), !queue[start...].allSatisfy(threw) else {
-      return queue.count..<queue.count
+  // MARK: What threw and has never left
+
+  /// Moves mutations that threw and have never left, and those of the same objects behind them,
+  /// behind all others. There they are replayed, and one that passes now goes ahead of those that
+  /// do not. Returns the state that all of it leads to.
+  private mutating func moveWhatIsHeld(
+    over confirmed: Change.State, _ state: Change.State, _ effects: inout Effects
+  ) -> Change.State {
+    var state = state
+    for _ in queue.indices {
+      let held = heldBack
+      guard let first = held.first, first + held.count < queue.count else { break }
+      let moved = held.map { queue[$0] }
+      unmark(from: first)
+      changed()
+      persist(&effects)
+      for index in held.reversed() { queue.remove(at: index) }
+      for var pending in moved {
+        pending.stage = .unsent
+        pending.rank = nextRank
+        pending.version = version
+        queue.append(pending)
+      }
+      state = confirmed
+      for index in queue.indices { replay(index, over: &state) }
     }
-    unmark(from: start)
-    changed()
-    persist(&effects)
-    let moved = queue[start...].filter(threw)
-    let others = queue[start...].filter { !threw($0) }
-    queue.replaceSubrange(start..., with: others)
-    for var pending in moved {
-      pending.rank = nextRank
-      pending.version = version
-      queue.append(pending)
+    return state
+  }
+
+  /// The places of mutations that cannot be sent yet: those that threw and have never left, and
+  /// later ones of the same objects.
+  private var heldBack: [Int] {
+    var held: [Int] = []
+    for index in queue.indices where hasNeverLeft(queue[index]) {
+      let object = queue[index].change.object
+      if queue[index].refusal != nil
+        || object != nil && held.contains(where: { queue[$0].change.object == object })
+      {
+        held.append(index)
+      }
     }
-    return (queue.count - moved.count)..<queue.count
+    return held
+  }
+}
+
+extension Mutation {
+  /// Whether it may need what another one does: they may be about the same thing.
+  fileprivate func mayDepend(on other: Self) -> Bool {
+    guard let object, let otherObject = other.object else { return true }
+    return object == otherObject
   }
 }

@@ -322,8 +322,8 @@ extension Outbox {
 
   // MARK: Places in the queue
 
-  /// Returns its place in the queue. O(log n) for one that is in the place where it was made, else
-  /// O(n).
+  /// Returns its place in the queue. O(log n) while nothing was moved or coalesced across others,
+  /// else O(n).
   @inlinable
   func index(of ticket: MutationTicket) -> Int? {
     let end = place(for: ticket.number + 1)

@@ -15,6 +15,22 @@ extension Outbox {
 
   package var isEmpty: Bool { queue.isEmpty && refused.isEmpty }
 
+  /// The state in which a mutation is made: the confirmed one, with all pending ones ahead of it.
+  /// O(pending).
+  func state(before ticket: MutationTicket, over confirmed: Change.State) -> Change.State {
+    let refusedRank = refused.first { $0.tickets.contains(ticket) }?.rank
+    let end = index(of: ticket) ?? refusedRank.map { place(for: $0) } ?? queue.count
+    var state = confirmed
+    for pending in queue[..<end] {
+      var fork = state
+      do throws(Change.Refusal) {
+        _ = try pending.change.apply(to: &fork)
+        state = fork
+      } catch {}  // It has no effect.
+    }
+    return state
+  }
+
   /// The mutations without effect on the view, by ticket.
   package var setAside: [MutationSetAside<Change>] {
     var list: [MutationSetAside<Change>] = []
@@ -24,12 +40,11 @@ extension Outbox {
         MutationSetAside(ticket: pending.ticket, change: pending.change, reason: .threw(refusal)))
     }
     for refused in refused {
-      let item = MutationSetAside<Change>(
-        ticket: refused.ticket, change: refused.change, reason: .refused(refused.refusal.code))
-      let index = list.firstIndex { refused.ticket < $0.ticket } ?? list.count
-      list.insert(item, at: index)
+      list.append(
+        MutationSetAside(
+          ticket: refused.ticket, change: refused.change, reason: .refused(refused.refusal.code)))
     }
-    return list
+    return list.sorted { $0.ticket < $1.ticket }
   }
 
   /// The mutations that may or may not be at the server, and wait for an echo or for the app.

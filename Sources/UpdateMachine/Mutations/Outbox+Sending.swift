@@ -1,5 +1,5 @@
-// Decides what to send and when: nothing before it is durable, one push at a time, in ticket order,
-// not before the server's floor and the pace allow it.
+// Decides what to send and when: nothing before it is durable, one push at a time, in the queue's
+// order, not before the server's floor and the pace allow it.
 
 extension Outbox {
   /// Whether it may send.

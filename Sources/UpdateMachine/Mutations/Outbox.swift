@@ -10,7 +10,7 @@
 ///
 /// Each mutation takes effect at the server exactly once and in order, or is visibly set aside,
 /// overruled or uncertain. One that throws before it has left loses its place to those made after
-/// it, and keeps the new one. This promise needs a server that keeps three rules:
+/// it, except those of the same object, and keeps the new one. This promise needs a server that keeps three rules:
 ///
 /// 1. It runs a mutation only if its ID is the last mutation ID + 1. It writes that ID in the same
 ///    transaction as the effects.
@@ -253,7 +253,7 @@ package struct Outbox<Change: Mutation>: Sendable {
     package var effects: Effects
   }
 
-  /// Makes a change in the view and queues it. If it throws, nothing has changed.
+  /// Makes a change in the view and queues it. If it throws, no change was made.
   ///
   /// The mutation is *stored* once ``isStored(_:)`` says so, and *acknowledged* once ``state(of:)``
   /// does. Storing never waits for a server.
@@ -301,10 +301,18 @@ package struct Outbox<Change: Mutation>: Sendable {
       queue.append(
         Pending(
           tickets: TicketSet(lastTicket), rank: nextRank, change: change, version: version))
+      // What threw must not hold it up.
+      if queue.contains(where: { $0.refusal != nil }) {
+        queueVersion += 1
+        refresh(&view, &effects)
+      }
     }
     proceed(at: now, &effects)
     return (lastTicket, value)
   }
+
+  /// How many other ranges of tickets a mutation may have. Each makes its row longer.
+  private static var scatteredMaximum: Int { 8 }
 
   /// Queued mutations and a new one that become one.
   private struct Merge {
@@ -317,12 +325,18 @@ package struct Outbox<Change: Mutation>: Sendable {
   /// names an object, those of the same object, as long as all behind them name others.
   private func merge(with change: Change) -> Merge? {
     var merge = Merge(change: change, places: [])
+    let lastRefused = refused.reduce(0) { max($0, $1.rank) }
     for index in queue.indices.reversed() {
       let earlier = queue[index]
-      // A set-aside ticket in between may return.
-      guard earlier.stage == .unsent, earlier.refusal == nil, !earlier.mayHaveCopy,
-        !refused.contains(where: { $0.tickets.upperBound > earlier.tickets.lowerBound })
+      // A refused one in between may return.
+      guard earlier.stage == .unsent, !earlier.mayHaveCopy, lastRefused < earlier.rank,
+        earlier.tickets.others.count < Outbox.scatteredMaximum
       else { break }
+      if earlier.refusal != nil {
+        // It does not hold up others, so it stands behind them soon.
+        guard let object = change.object, object != earlier.change.object else { break }
+        continue
+      }
       if change.object == nil, earlier.ticket != lastTicket { break }
       if change.object != nil {
         guard let object = earlier.change.object else { break }

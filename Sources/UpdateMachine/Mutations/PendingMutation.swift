@@ -2,8 +2,8 @@
 public struct PendingMutation<Change: Mutation>: Sendable {
   /// The app's handle. Coalesced mutations have several.
   @usableFromInline package internal(set) var tickets: TicketSet
-  /// Its place in the queue: behind all of a lower rank. The number of its first ticket, unless it
-  /// threw, and others went ahead of it.
+  /// Its place in the queue: behind all of a lower rank. The number of its ticket, until one that
+  /// threw has been moved behind others.
   @usableFromInline var rank: UInt64
   /// The change that is replayed and sent: the last edit of it.
   public internal(set) var change: Change
@@ -116,7 +116,7 @@ public struct MutationSetAside<Change: Mutation>: Sendable {
   /// The reason why it has no effect.
   public enum Reason: Sendable {
     /// It threw in the last replay. It is tried again over every newer state. Until it passes, it
-    /// is not sent; those made after it go ahead of it.
+    /// is not sent, nor are later ones of the same object; all others go ahead of it.
     case threw(Change.Refusal)
     /// The server refused it for good. Retry, edit or discard it.
     case refused(RejectionCode)

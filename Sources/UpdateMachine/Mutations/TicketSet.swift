@@ -30,7 +30,7 @@ package struct TicketSet: Hashable, Sendable {
 
   /// All of them, as ranges.
   @inlinable
-  var ranges: [ClosedRange<MutationTicket>] { [first] + others }
+  package var ranges: [ClosedRange<MutationTicket>] { [first] + others }
 
   /// The tickets of both.
   func union(_ other: TicketSet) -> TicketSet {
