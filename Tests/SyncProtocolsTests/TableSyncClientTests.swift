@@ -148,7 +148,7 @@ struct TableSyncClientTests {
     var desk = try TableDesk.filled()
     var client = TableClient(at: desk.now)
     let change = TableChange.set(session(100), fields("day", 12))
-    #expect(throws: MutationError<Never>.notConnected) { try client.make(change, at: desk.now) }
+    #expect(throws: MutationError<Never>.nothingHeld) { try client.make(change, at: desk.now) }
     client.follow(&desk)
     _ = try client.make(change, at: desk.now)
     #expect(client.client.pending.count == 1)

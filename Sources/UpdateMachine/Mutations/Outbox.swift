@@ -358,9 +358,11 @@ package struct Outbox<Change: Mutation>: Sendable {
     queue[place].tickets = tickets
     queue[place].change = merge.change
     queue[place].version = version
-    guard place + 1 < queue.count else { return }
+    let isLast = place == queue.count - 1
     for index in merge.places.dropLast() { queue.remove(at: index) }
-    queueVersion += 1
+    // Those between were replayed between the two. And one that is stamped may show elsewhere than
+    // the two, one after the other.
+    if !isLast || merge.change.object != nil { queueVersion += 1 }
   }
 
   /// A rank above all that are in use, and not below the last ticket.
