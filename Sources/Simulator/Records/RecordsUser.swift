@@ -81,7 +81,7 @@ extension RecordChange {
     }
   }
 
-  var values: [JSONValue] { written?.members.map(\.value) ?? [] }
+  var values: [JSONValue] { written?.members.map { $0.value } ?? [] }
 }
 
 extension RecordChange: CustomStringConvertible {
