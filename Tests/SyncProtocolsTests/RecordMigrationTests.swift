@@ -4,8 +4,8 @@ import UpdateMachine
 
 /// Syncs of an app whose schema has changed.
 struct RecordMigrationTests {
-  /// The table of the issue: last pulled at, enabled at, last synced; then what is done. The current
-  /// version is 10.
+  /// The table of migration syncs: last pulled at, enabled at, last synced; what is done. The
+  /// current version is 10.
   struct Case: CustomStringConvertible {
     var pulled: UInt64?
     var enabled: UInt64?

@@ -79,7 +79,8 @@ struct TableSyncRun {
     if !isLost { try hear(batch, of: desk.shown, index, isNew: true) }
   }
 
-  /// An old answer must never make the client worse. It may be taken for a gap, which costs a fetch.
+  /// An old answer must never make the client worse. It may be taken for a gap, which costs a
+  /// fetch.
   private mutating func hear(
     _ batch: TableBatch, of truth: [TableRow], _ index: Int, isNew: Bool = false
   ) throws(TableRefusal) {

@@ -22,8 +22,8 @@ enum LivenessOracle {
     // consequence), one round of success, and the pace between them. The user may have to ask
     // twice, because wakes must be paid for.
     let pace = settings.retry.paceInterval * (settings.retry.paceBurst + 4)
-    // What is not asked for by a wake waits for the next poll: in each round of failure, and for the
-    // confirmation of what was pushed.
+    // What is not asked for by a wake waits for the next poll: in each round of failure, and for
+    // the confirmation of what was pushed.
     var pauses = TimeSpan.zero
     if case .every(let period) = terms.cadence { pauses = period * 3 }
     return deadline + wait + pauses + (trip + settings.retry.slowCap) + trip * 3 + pace + settings

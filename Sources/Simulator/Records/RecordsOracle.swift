@@ -50,8 +50,8 @@ enum RecordsOracle {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .setAside, .uncertain, .discarded: continue
       case .overruled:
-        // Its creation may never have been made, because the user gave it up. Or the user deleted it
-        // later, and a client cannot tell its own deletion from another's.
+        // Its creation may never have been made, because the user gave it up. Or the user deleted
+        // it later, and a client cannot tell its own deletion from another's.
         let isOrphan = !truth.records.contains(key) && book.hasGivenUpCreation(of: key)
         if wasDeleted || isOrphan || book.isDeleted(after: made) { continue }
         return UserObjection(

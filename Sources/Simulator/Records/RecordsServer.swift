@@ -1,8 +1,8 @@
 package import SyncProtocols
 package import UpdateMachine
 
-/// WatermelonDB's server in a world. It answers each pull at once. Position *p* is after *p* commits;
-/// a push is one.
+/// WatermelonDB's server in a world. It answers each pull at once. Position *p* is after *p*
+/// commits; a push is one.
 package struct RecordsServer: SimulatedServer {
   package typealias Truth = RecordsTruth
   package typealias Sync = RecordSync

@@ -203,8 +203,8 @@ package struct StreamServer: Sendable {
 }
 
 extension ServerTerms {
-  /// The terms of a stream: a poll waits for the next event. A place never expires, since the stream
-  /// only grows. A year stands for that.
+  /// The terms of a stream: a poll waits for the next event. A place never expires, since the
+  /// stream only grows. A year stands for that.
   package static var eventStream: ServerTerms {
     ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400))
   }

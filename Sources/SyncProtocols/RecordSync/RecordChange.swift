@@ -15,8 +15,8 @@ package struct RecordChange: Mutation, Hashable {
   package enum Action: Hashable, Sendable {
     /// Creates it with these columns. If it exists, it is updated.
     case create(JSONObject)
-    /// Creates it with exactly these columns, in the place of what there is. A creation becomes this
-    /// if the user has deleted the record, and that is still pending.
+    /// Creates it with exactly these columns, in the place of what there is. A creation becomes
+    /// this if the user has deleted the record, and that is still pending.
     case replace(JSONObject)
     /// Sets these columns.
     case update(JSONObject)
@@ -50,8 +50,8 @@ package struct RecordChange: Mutation, Hashable {
     }
   }
 
-  /// Notes what the maker had seen. Nothing that we pull later overrules a deletion of a record that
-  /// was created here, or a creation that follows a deletion here: it may be our own echo.
+  /// Notes what the maker had seen. Nothing that we pull later overrules a deletion of a record
+  /// that was created here, or a creation that follows a deletion here: it may be our own echo.
   package mutating func stamp(from state: RecordState) {
     let (record, deletedHere) = (state.records[key], state.deletedHere[key])
     seen = state.lastPulledAt

@@ -28,8 +28,8 @@ extension RecordKey: StorableKey {
     self.init(try bytes.takeString(), try bytes.takeString())
   }
 
-  /// Each byte of the table plus 1, a 0, and the ID. No byte of UTF-8 is 255. So these bytes sort as
-  /// the keys do, whatever the names contain.
+  /// Each byte of the table plus 1, a 0, and the ID. No byte of UTF-8 is 255. So these bytes sort
+  /// as the keys do, whatever the names contain.
   package var keyBytes: [UInt8] { table.utf8.map { $0 + 1 } + [0] + Array(id.utf8) }
 
   package init(keyBytes: [UInt8]) throws(StoredFormError) {

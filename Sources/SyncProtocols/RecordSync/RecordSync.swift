@@ -7,11 +7,11 @@ package import UpdateMachine
 
 /// The client half: how the answer to a pull follows on a finger.
 ///
-/// A sync has two phases. The client *pulls* every record created, updated or deleted since its last
-/// pull, in all tables, as of one moment. Then it *pushes* its own changes with the moment of that
-/// pull. If one of the pushed records has changed since, the server applies nothing, and the next
-/// sync resolves the conflict. The client resolves it: the server's record, with the columns that
-/// were changed here (``RecordChange``).
+/// A sync has two phases. The client *pulls* every record created, updated or deleted since its
+/// last pull, in all tables, as of one moment. Then it *pushes* its own changes with the moment of
+/// that pull. If one of the pushed records has changed since, the server applies nothing, and the
+/// next sync resolves the conflict. The client resolves it: the server's record, with the columns
+/// that were changed here (``RecordChange``).
 ///
 /// The first pull comes in pages, so that no answer is large. Each page is read at its own moment,
 /// but its finger has the moment of the first page. So the pull after the last page repeats every
@@ -139,7 +139,8 @@ package struct PulledRecords: EventBatch, Hashable {
   package var schema: SchemaVersion?
   /// Whether the server has nothing beyond the answer.
   package var isCurrent: Bool
-  /// Records created since the last pull, whole; all records of a page. Ascending by key, each once.
+  /// Records created since the last pull, whole; all records of a page. Ascending by key, each
+  /// once.
   package var created: [RecordRow]
   /// Records updated since the last pull, and those that a migration completes. Ascending, each
   /// once.
@@ -150,8 +151,8 @@ package struct PulledRecords: EventBatch, Hashable {
 
   /// What an answer covers.
   package enum Content: Hashable, Sendable {
-    /// A page of the first pull: the records after one key, through another one. `after` is `nil` in
-    /// the first page, `through` in the last.
+    /// A page of the first pull: the records after one key, through another one. `after` is `nil`
+    /// in the first page, `through` in the last.
     case page(after: RecordKey?, through: RecordKey?)
     /// Everything that has changed since an earlier pull.
     case changes(since: RecordStamp)

@@ -112,8 +112,8 @@ package struct TableBatch: EventBatch, Hashable {
 
   /// What an answer brings.
   package enum Content: Hashable, Sendable {
-    /// The rows of a table from this place of its fetch on, with this stamp or a later one, ascending
-    /// by stamp and ID, each once. `isLast`: there were no others.
+    /// The rows of a table from this place of its fetch on, with this stamp or a later one,
+    /// ascending by stamp and ID, each once. `isLast`: there were no others.
     case page(TableFetch, from: TableStamp, [TableRow], isLast: Bool)
     /// Notifications in the order of the changes, from this number on (excluded). They are numbered
     /// from 1 within a subscription. `isAll`: there were no others. No rows: a ping.

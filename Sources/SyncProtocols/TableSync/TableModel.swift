@@ -29,10 +29,10 @@ package enum TableRefusal: Error, Hashable, Sendable {
 
 /// The model of an app's tables.
 ///
-/// Rows that come are *staged*, which means newer than what is shown. When the client is up to date,
-/// all of them are shown in one step. So an app never sees a row without its parent, nor tables of
-/// different moments, nor a part of a first fetch. While a client fetches what it has missed, the
-/// app sees the last state that was whole.
+/// Rows that come are *staged*, which means newer than what is shown. When the client is up to
+/// date, all of them are shown in one step. So an app never sees a row without its parent, nor
+/// tables of different moments, nor a part of a first fetch. While a client fetches what it has
+/// missed, the app sees the last state that was whole.
 package struct TableModel<Schema: TableSchema>: SyncModel {
   package typealias Snapshot = TableSnapshot
   package typealias Event = TableEvent

@@ -43,8 +43,8 @@ extension TableServer {
   /// Few rows are below a row, and each is deleted like it. But tens of thousands may be below a
   /// node, a row of the top table. They go without a trace, and each client removes them itself.
   ///
-  /// A row that was moved into the node is an exception, which is ours: a client that was away during
-  /// the move holds it below another node, and would keep it for ever.
+  /// A row that was moved into the node is an exception, which is ours: a client that was away
+  /// during the move holds it below another node, and would keep it for ever.
   private mutating func delete(_ key: RowKey, at now: Moment) {
     let below = rows(below: key)
     let forgets =

@@ -24,8 +24,8 @@ package struct TableState: Hashable, Sendable {
 
   /// Takes newer versions of rows, after which the state is the server's. O(changes × log n).
   ///
-  /// The server deletes what is below a node without a word, so what is below a deleted row goes. It
-  /// goes last, because a row that was moved out before must survive with all that is below it.
+  /// The server deletes what is below a node without a word, so what is below a deleted row goes.
+  /// It goes last, because a row that was moved out before must survive with all that is below it.
   mutating func take(
     _ changes: VersionedMap<RowKey, TableRow>, sortedBy number: (TableRow) -> Int64?
   ) {

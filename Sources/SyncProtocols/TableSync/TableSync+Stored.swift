@@ -1,7 +1,7 @@
 package import UpdateMachine
 
-// The saved form of the tables: one row for each row that is shown, one for each that is staged, and
-// one for the rest. The index is computed anew.
+// The saved form of the tables: one row for each row that is shown, one for each that is staged,
+// and one for the rest. The index is computed anew.
 
 extension StoredTable {
   static var shownRows: StoredTable { .firstOfModel }

@@ -113,9 +113,9 @@ package enum TableSync: SyncProtocol {
 }
 
 extension ServerTerms {
-  /// The terms of a server of tables. It answers a waiting poll at the latest after the time between
-  /// two pings. Silence for one and a half times as long is an outage. Watermarks never expire. A
-  /// year stands for that.
+  /// The terms of a server of tables. It answers a waiting poll at the latest after the time
+  /// between two pings. Silence for one and a half times as long is an outage. Watermarks never
+  /// expire. A year stands for that.
   package static func tableSync(pingingEvery period: TimeSpan = .seconds(20)) -> ServerTerms {
     ServerTerms(
       longDeadline: .milliseconds(period.milliseconds / 2 * 3), lifetime: .seconds(365 * 86_400))

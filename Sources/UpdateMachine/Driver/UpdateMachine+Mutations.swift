@@ -63,8 +63,9 @@
 
     /// Waits until nothing more can be expected of the server alone, then returns the state of the
     /// mutation: `acknowledged`, when the confirmed state has it; `overruled` by it; `discarded`;
-    /// `setAside` or `uncertain`, when the app must decide. The last two may still end by themselves, when a
-    /// newer state heals them. Called while one of them holds, this returns it at once.
+    /// `setAside` or `uncertain`, when the app must decide. The last two may still end by
+    /// themselves, when a newer state heals them. Called while one of them holds, this returns it
+    /// at once.
     ///
     /// Waits for as long as that takes, also offline and without `run()`. Returns `nil` if there is
     /// no such mutation or it is forgotten, after a log-out, or if the surrounding task is

@@ -10,7 +10,8 @@
 ///
 /// Each mutation takes effect at the server exactly once and in order, or is visibly set aside,
 /// overruled or uncertain. One that throws before it has left loses its place to those made after
-/// it, except those of the same object, and keeps the new one. This promise needs a server that keeps three rules:
+/// it, except those of the same object, and keeps the new one. This promise needs a server that
+/// keeps three rules:
 ///
 /// 1. It runs a mutation only if its ID is the last mutation ID + 1. It writes that ID in the same
 ///    transaction as the effects.
@@ -22,8 +23,9 @@
 /// keeps less of the promise: ``MutationDelivery`` says what.
 ///
 /// A mutation leaves the outbox only when the confirmed state contains it or overrules it, or when
-/// the app discards it. The answer to a push acknowledges nothing. A mutation is on disk before it is sent, and so
-/// is the mark that it may have left. So a restart knows which mutations never left.
+/// the app discards it. The answer to a push acknowledges nothing. A mutation is on disk before it
+/// is sent, and so is the mark that it may have left. So a restart knows which mutations never
+/// left.
 ///
 /// **An older saved form that comes back**, from a backup or a copy, is not recognised as such:
 /// keep it out of backups. State still converges, and nothing gets stuck. But there is no telling

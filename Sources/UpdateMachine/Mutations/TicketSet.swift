@@ -1,5 +1,5 @@
-/// The tickets of one queued mutation: one, or several if mutations were coalesced into it. O(1) for
-/// one, or for several in a row.
+/// The tickets of one queued mutation: one, or several if mutations were coalesced into it. O(1)
+/// for one, or for several in a row.
 @usableFromInline
 package struct TicketSet: Hashable, Sendable {
   /// The ranges of tickets: ascending, disjoint, and not adjacent.
