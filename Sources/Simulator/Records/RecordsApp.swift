@@ -107,8 +107,11 @@ package struct RecordsTruth: ServerTruth {
     }
   }
 
-  /// Takes what a push has made of the records.
-  mutating func becomes(_ new: VersionedMap<RecordKey, JSONObject>) {
+  /// Takes what a push has made of the records. It may also have deleted some that it created.
+  mutating func becomes(
+    _ new: VersionedMap<RecordKey, JSONObject>, deleting gone: [RecordKey]
+  ) {
+    for key in gone where !new.contains(key) { deleted[key] = true }
     for change in new.difference(from: records).changes {
       changes += 1
       guard let columns = change.new else {

@@ -50,10 +50,10 @@ enum RecordsOracle {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .setAside, .uncertain, .discarded: continue
       case .overruled:
-        // Its creation may never have been made, because the user gave it up. Or the user deleted
-        // it later, and a client cannot tell its own deletion from another's.
+        // Its creation may never have been made, because the user gave it up. Or the user has
+        // deleted it, and a client cannot tell its own deletion from another's.
         let isOrphan = !truth.records.contains(key) && book.hasGivenUpCreation(of: key)
-        if wasDeleted || isOrphan || book.isDeleted(after: made) { continue }
+        if wasDeleted || isOrphan || book.hasDeleted(key) { continue }
         return UserObjection(
           .input, "\(made.ticket) is overruled only if \(key) was deleted", "\(outbox)")
       case .acknowledged, nil:

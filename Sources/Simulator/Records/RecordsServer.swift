@@ -134,9 +134,10 @@ package struct RecordsServer: SimulatedServer {
 
   package mutating func push(_ push: Push, at now: Moment) -> PushAnswer? {
     guard let finger = push.finger else { return .behind }
-    let refused = records.push(RecordPush(push.mutations, at: finger), at: now)
+    let pushed = RecordPush(push.mutations, at: finger)
+    let refused = records.push(pushed, at: now)
     if records.last != commits.last?.stamp {
-      truth.becomes(records.records)
+      truth.becomes(records.records, deleting: pushed.deleted.filter { !refused.contains($0) })
       note(at: now)
     }
     return RecordPush.answer(

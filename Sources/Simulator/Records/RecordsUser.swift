@@ -55,11 +55,9 @@ package struct RecordsBook: OutboxBook {
     }
   }
 
-  /// Whether the user deleted the record later.
-  func isDeleted(after made: Made) -> Bool {
-    self.made.contains {
-      $0.ticket > made.ticket && $0.change.key == made.change.key && $0.change.action == .delete
-    }
+  /// Whether the user has deleted a record, perhaps by trying an earlier deletion again.
+  func hasDeleted(_ key: RecordKey) -> Bool {
+    made.contains { $0.change.key == key && $0.change.action == .delete && !$0.isDiscarded }
   }
 
   /// Whether a later change of the same record has taken its place.
