@@ -90,6 +90,7 @@ extension Mutation {
 
 /// A mutation that names no object.
 extension Mutation where Object == Never {
+  /// None: it is coalesced only with the last mutation made.
   @inlinable
   public var object: Never? { nil }
 }
