@@ -112,6 +112,7 @@ struct RunOptions {
     switch spoken {
     case .clientView: world = .ledger
     case .recordSync: world = .records
+    case .tableSync: world = .tables
     case .eventQueue, nil: break
     }
     try setWorldOfPlant()
