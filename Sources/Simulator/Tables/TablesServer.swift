@@ -248,6 +248,8 @@ package struct TablesServer: SimulatedServer {
 
   package mutating func arm(_ breach: QueueBreach) {}
 
+  package mutating func arm(_ breach: TableBreach) { tables.breach = breach }
+
   package var isArmed: Bool { tables.breach != nil }
 
   package var breachCount: Int64 { tables.breachCount }

@@ -39,6 +39,8 @@ package struct TablesUser: OutboxUser {
   private var sends = VersionedMap<String, Int>()
   /// The checksums of what this client has shown when it was up to date.
   private var whole: Set<UInt64> = []
+  /// When the client last took an input.
+  private var now = Moment.distantPast
 
   package init() {}
 
@@ -55,6 +57,7 @@ package struct TablesUser: OutboxUser {
     at now: Moment
   ) {
     noteInput(effects, client)
+    self.now = now
     guard let push = effects.outbox.push else { return }
     for item in push.mutations {
       let name = TablesTruth.name(of: item.change, by: push.client)
@@ -71,12 +74,16 @@ package struct TablesUser: OutboxUser {
     let outbox = local.outbox
     let open = outbox.setAside.map { $0.ticket } + outbox.uncertain.map { $0.ticket }
     if !open.isEmpty, choices.happens(.users, 3, in: 4) {
-      return reconsider(open[Int(choices.draw(.users, below: UInt64(open.count)))], outbox, &choices)
+      let index = Int(choices.draw(.users, below: UInt64(open.count)))
+      return reconsider(open[index], outbox, &choices)
     }
     if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
       let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
       return reconsider(outbox.pending[index].ticket, outbox, &choices)
     }
+    // Most users see that they are not connected.
+    let isConnected = client.freshness(at: now).claim == .connected
+    guard isConnected || choices.happens(.users, 1, in: 8) else { return [] }
     var actions: [Action] = []
     for count in 0...Int(choices.draw(.users, below: 3)) {
       guard outbox.count + count < TablesUser.pendingMaximum else { break }

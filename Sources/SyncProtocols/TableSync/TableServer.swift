@@ -220,7 +220,7 @@ package struct TableServer: Sendable {
 
 /// The ways in which a server of tables can break its contract (*plants*), where a client must trust
 /// it. An oracle must catch each.
-package enum TableBreach: String, CaseIterable, Hashable, Sendable {
+public enum TableBreach: String, CaseIterable, Hashable, Sendable {
   /// A change is not notified to anyone.
   case skipsNotification = "skips-notification"
   /// A fetch begins after its watermark, not at it.
