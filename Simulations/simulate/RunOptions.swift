@@ -112,6 +112,7 @@ struct RunOptions {
     switch spoken {
     case .clientView: world = .ledger
     case .recordSync: world = .records
+    case .tableSync: world = .tables
     case .eventQueue, nil: break
     }
     try setWorldOfPlant()
@@ -130,6 +131,11 @@ struct RunOptions {
         throw UsageError(message: "this plant needs --protocol client-view")
       }
       world = .ledger
+    case .table:
+      guard spoken == nil || spoken == .tableSync else {
+        throw UsageError(message: "this plant needs --protocol table-sync")
+      }
+      world = .tables
     case .breach:
       guard spoken == nil || spoken == .eventQueue else {
         throw UsageError(message: "this plant needs --protocol event-queue")
@@ -165,7 +171,7 @@ struct RunOptions {
   /// Whether the plant already implies the protocol.
   private var isSaidByPlant: Bool {
     switch configuration.plant {
-    case .breach, .view: true
+    case .breach, .view, .table: true
     case .page, .neverAnswersAgain, nil: false
     }
   }

@@ -235,6 +235,7 @@ struct SimulationTests {
       var configuration = SimulationConfiguration(seed: seed, plant: plant)
       if plant.pageBreach != nil { configuration.world = .messages }
       if plant.viewBreach != nil { configuration.world = .ledger }
+      if plant.tableBreach != nil { configuration.world = .tables }
       let result = LibraryWorld.run(configuration)
       guard let finding = result.finding else { continue }
       #expect(result.breaches > 0, "seed \(seed)")
@@ -242,6 +243,7 @@ struct SimulationTests {
     }
     switch plant {
     case .page: #expect(oracles == [.interval])
+    case .table: #expect(oracles.contains(.replica))
     case .view(.wrongDelta): #expect(oracles == [.replica])
     case .view(.claimsToBeCurrent): #expect(oracles == [.honesty])
     case .view(.appliesTwice), .view(.effectsWithoutID), .view(.skipsAMutation):

@@ -251,7 +251,9 @@ struct Checker<App: SimulatedApp> {
     }
     guard let finger = body.finger else { return }
     guard Server.standsForState(finger) else {
-      accounts[client].position = -1
+      // The client still shows what it showed before, unless it has begun anew.
+      let old = accounts[client].position
+      if old >= 0, found != server.checksum(at: old) { accounts[client].position = -1 }
       return
     }
     if accounts[client].log != finger.log {

@@ -13,12 +13,15 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case posts
   /// Users change records, over WatermelonDB's protocol (``RecordsApp``).
   case records
+  /// Users change rows of tables, over NextApp's protocol (``TablesApp``).
+  case tables
 
   /// The protocol of one of these worlds.
   package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
     case eventQueue = "event-queue"
     case clientView = "client-view"
     case recordSync = "record-sync"
+    case tableSync = "table-sync"
   }
 
   /// The protocol of this world.
@@ -27,6 +30,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .directory, .messages, .posts: .eventQueue
     case .ledger: .clientView
     case .records: .recordSync
+    case .tables: .tableSync
     }
   }
 
@@ -38,6 +42,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   package static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
     let isRecords = StateDigest.mixed(seed ^ 0xC2B2_AE3D_27D4_EB4F) & 7 == 0
     if spoken == .recordSync || spoken == nil && isRecords { return .records }
+    let isTables = StateDigest.mixed(seed ^ 0x1656_67B1_9E37_79F9) & 7 == 0
+    if spoken == .tableSync || spoken == nil && isTables { return .tables }
     let isLedger = StateDigest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0
     if spoken == .clientView || spoken == nil && isLedger { return .ledger }
     if StateDigest.mixed(seed ^ 0x9E37_79B9_7F4A_7C15) & 3 == 0 { return .messages }

@@ -11,6 +11,8 @@ public enum Plant: Hashable, Sendable {
   case page(PageBreach)
   /// The servers of a client view do something wrong. Only in the world of the ledger.
   case view(ViewBreach)
+  /// The server of tables does something wrong. Only in the world of tables.
+  case table(TableBreach)
 
   /// The plants that any app's server can have, in the order of the command line's list.
   public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
@@ -21,8 +23,11 @@ public enum Plant: Hashable, Sendable {
   /// The plants of the world of the ledger.
   package static var ofViews: [Plant] { ViewBreach.allCases.map { .view($0) } }
 
+  /// The plants of the world of tables.
+  package static var ofTables: [Plant] { TableBreach.allCases.map { .table($0) } }
+
   /// Every plant.
-  package static var known: [Plant] { all + ofPages + ofViews }
+  package static var known: [Plant] { all + ofPages + ofViews + ofTables }
 
   /// The plant of this name; `nil` if there is none.
   package init?(name: String) {
@@ -37,6 +42,7 @@ public enum Plant: Hashable, Sendable {
     case .neverAnswersAgain: "never-answers-again"
     case .page(let breach): breach.rawValue
     case .view(let breach): breach.rawValue
+    case .table(let breach): breach.rawValue
     }
   }
 
@@ -48,6 +54,11 @@ public enum Plant: Hashable, Sendable {
   /// What the servers of a client view do wrong; `nil`: nothing.
   package var viewBreach: ViewBreach? {
     if case .view(let breach) = self { breach } else { nil }
+  }
+
+  /// What the server of tables does wrong; `nil`: nothing.
+  package var tableBreach: TableBreach? {
+    if case .table(let breach) = self { breach } else { nil }
   }
 
   /// What the server's pages do wrong; `nil`: nothing.

@@ -160,6 +160,9 @@ public protocol SimulatedServer: Sendable {
   /// The same for the servers of a client view. By default nothing happens.
   mutating func arm(_ breach: ViewBreach)
 
+  /// The same for the server of tables. By default nothing happens.
+  mutating func arm(_ breach: TableBreach)
+
   /// Whether an armed breach still waits for its occasion.
   var isArmed: Bool { get }
 
@@ -187,6 +190,8 @@ extension SimulatedServer {
   public static func isComplete(_ snapshot: Truth.Snapshot) -> Bool { true }
 
   public mutating func arm(_ breach: ViewBreach) {}
+
+  public mutating func arm(_ breach: TableBreach) {}
 }
 
 /// The settings that a world draws for its server.

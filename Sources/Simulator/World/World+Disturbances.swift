@@ -304,6 +304,11 @@ extension World {
       if isTraced { note("plant", "the server will break its contract: \(plant.name)") }
       return server.arm(breach)
     }
+    if let breach = plant.tableBreach {
+      guard choices.happens(.faults, 1, in: 6) else { return }
+      if isTraced { note("plant", "the server will break its contract: \(plant.name)") }
+      return server.arm(breach)
+    }
     if let breach = plant.breach {
       guard choices.happens(.faults, 1, in: 6) else { return }
       if isTraced { note("plant", "the server will break its contract: \(plant.name)") }

@@ -1,0 +1,215 @@
+package import SyncProtocols
+package import UpdateMachine
+
+// Tables: the room of a world in which users change rows of tables over NextApp's protocol: its
+// server, its app, its users, and what they are owed.
+//
+// Tables may use: Choices, Disk, Run, World.
+
+/// The simulator's sixth app: three tables, each with rows below those of the one above. Users
+/// change them only while they are connected.
+package enum TablesApp: SimulatedApp {
+  package typealias Model = TableModel<Schema>
+  package typealias Truth = TablesTruth
+  package typealias Server = TablesServer
+  package typealias User = TablesUser
+  package typealias Disk = RowDisk<Model, TableFinger>
+
+  package enum Schema: TableSchema {
+    package static var tableCount: UInt8 { 3 }
+  }
+
+  /// Only new rows, each below those before it.
+  package static func beginning(_ choices: inout Choices) -> TablesTruth {
+    var truth = TablesTruth()
+    for _ in 0..<choices.draw(.workload, in: 0...5) {
+      let rows = truth.rows.map { $0.key }
+      truth.apply(newRow(truth.nextID, "others", among: rows, .workload, &choices))
+    }
+    return truth
+  }
+
+  /// A change by others. Their IDs are negative.
+  package static func nextEvent(_ truth: TablesTruth, _ choices: inout Choices) -> TableChange {
+    let rows = truth.rows.map { $0.key }
+    return change(truth.nextID, "others", among: rows, .workload, &choices)
+  }
+
+  /// A change of one of these rows, or a new one with this ID. Each value is written once.
+  static func change(
+    _ id: Int64, _ name: String, among rows: [RowKey], _ stream: Choices.Stream,
+    _ choices: inout Choices
+  ) -> TableChange {
+    let kind = choices.draw(stream, below: 8)
+    guard !rows.isEmpty, kind > 2 else { return newRow(id, name, among: rows, stream, &choices) }
+    let row = rows[Int(choices.draw(stream, below: UInt64(rows.count)))]
+    if kind == 3 { return .delete(row) }
+    if kind < 6, row.table > 0 {
+      return .move(row, parent: parent(in: row.table - 1, among: rows, stream, &choices))
+    }
+    var fields = JSONObject()
+    fields[choices.pick(stream, ["a", "b"])] = .string("\(name) \(id)")
+    return .set(row, fields)
+  }
+
+  private static func newRow(
+    _ id: Int64, _ name: String, among rows: [RowKey], _ stream: Choices.Stream,
+    _ choices: inout Choices
+  ) -> TableChange {
+    let table = UInt8(choices.draw(stream, below: UInt64(Schema.tableCount)))
+    var fields = JSONObject()
+    fields["a"] = .string("\(name) \(id)")
+    let parent = table == 0 ? nil : parent(in: table - 1, among: rows, stream, &choices)
+    return .insert(RowKey(table, id), parent: parent, fields)
+  }
+
+  private static func parent(
+    in table: UInt8, among rows: [RowKey], _ stream: Choices.Stream, _ choices: inout Choices
+  ) -> Int64? {
+    let parents = rows.filter { $0.table == table }
+    let index = Int(choices.draw(stream, below: UInt64(parents.count) + 1))
+    return index < parents.count ? parents[index].id : nil
+  }
+
+  /// A snapshot of another number of tables.
+  package static func snapshotToRefuse(_ truth: TablesTruth) -> TableSnapshot? {
+    TableSnapshot(client: ClientID(0), subscription: 0, tableCount: 0)
+  }
+
+  package static func request(
+    _ push: PushRequest<TableChange>, at finger: TableFinger?
+  ) -> MutationPush { MutationPush(push) }
+
+  /// Computed from what is shown, which is what a finger stands for.
+  package static func checksum(of model: Model) -> UInt64 { checksum(of: model.state) }
+
+  static func checksum(of state: TableState) -> UInt64 {
+    var digest = StateDigest()
+    for (key, row) in state.rows {
+      guard let content = row.content else { continue }
+      TablesTruth.Row(version: row.version, parent: content.parent, fields: content.fields)
+        .fold(key, into: &digest)
+    }
+    return digest.value
+  }
+
+  package static func describe(_ model: Model) -> String {
+    var text = model.state.isWhole ? "" : "not whole "
+    for (key, row) in model.state.rows {
+      guard let content = row.content else { continue }
+      let row = TablesTruth.Row(
+        version: row.version, parent: content.parent, fields: content.fields)
+      text += "\(key)=\(row) "
+    }
+    return text
+  }
+}
+
+/// The rows of a server, and all that was ever done to them. It does not use the server's code.
+package struct TablesTruth: ServerTruth {
+  package typealias Event = TableEvent
+  package typealias Snapshot = TableSnapshot
+  package typealias Change = TableChange
+
+  struct Row: Hashable, Sendable, CustomStringConvertible {
+    var version: UInt64
+    var parent: Int64?
+    var fields: JSONObject
+
+    /// "3 below 7 {"a":"x"}": the third version of a row with the parent 7.
+    var description: String {
+      "\(version)" + (parent.map { " below \($0)" } ?? "") + " \(JSONValue.object(fields))"
+    }
+
+    func fold(_ key: RowKey, into digest: inout StateDigest) {
+      digest.fold(UInt64(key.table))
+      digest.fold(key.id)
+      digest.fold(version)
+      digest.fold(parent ?? .min)
+      JSONValue.object(fields).fold(into: &digest)
+    }
+  }
+
+  /// What was pushed by a client: how often it was made, and at which position first.
+  struct Made: Sendable {
+    var count = 0
+    var first: Int64
+  }
+
+  private(set) var rows = VersionedMap<RowKey, Row>()
+  private(set) var deleted = VersionedMap<RowKey, Bool>()
+  /// Rows that came back after they had been deleted.
+  private(set) var revived: [RowKey] = []
+  private var made = VersionedMap<String, Made>()
+  private var changes: Int64 = 0
+
+  package init() {}
+
+  /// An ID that nobody has used.
+  var nextID: Int64 { -changes - 1 }
+
+  /// The snapshot without a client's name and a subscription, which a server adds.
+  package var snapshot: TableSnapshot {
+    TableSnapshot(
+      client: ClientID(0), subscription: 0, tableCount: TablesApp.Schema.tableCount)
+  }
+
+  package mutating func apply(_ change: TableChange) {
+    changes += 1
+    let key = change.row
+    switch change {
+    case .insert(_, let parent, let fields):
+      if deleted[key] == true { revived.append(key) }
+      rows[key] = Row(version: 1, parent: parent, fields: fields)
+    case .set(_, let fields):
+      rows[key]?.version += 1
+      for member in fields.members { rows[key]?.fields[member.name] = member.value }
+    case .move(_, let parent):
+      rows[key]?.version += 1
+      rows[key]?.parent = parent
+    case .delete: delete(key)
+    }
+  }
+
+  /// With all rows below it.
+  private mutating func delete(_ key: RowKey) {
+    rows[key] = nil
+    deleted[key] = true
+    for (child, row) in rows where child.table == key.table + 1 && row.parent == key.id {
+      delete(child)
+    }
+  }
+
+  mutating func note(_ change: TableChange, by client: ClientID, at position: Int64) {
+    let name = TablesTruth.name(of: change, by: client)
+    var made = made[name] ?? Made(first: position)
+    made.count += 1
+    self.made[name] = made
+  }
+
+  /// What a client's push has done; `nil`: it was never made.
+  func made(_ change: TableChange, by client: ClientID) -> Made? {
+    made[TablesTruth.name(of: change, by: client)]
+  }
+
+  static func name(of change: TableChange, by client: ClientID) -> String {
+    "\(client.number): \(change)"
+  }
+
+  package var checksum: UInt64 {
+    var digest = StateDigest()
+    for (key, row) in rows { row.fold(key, into: &digest) }
+    return digest.value
+  }
+
+  package func announcement(of change: TableChange) -> TableEvent? { nil }
+}
+
+extension TablesTruth: CustomStringConvertible {
+  package var description: String { rows.map { "\($0.key)=\($0.value) " }.joined() }
+}
+
+extension TableChange: CustomStringConvertible {
+  /// "set {"fields":{"a":"x"},"id":7,"table":1}".
+  package var description: String { "\(name) \(JSONValue.object(arguments))" }
+}
