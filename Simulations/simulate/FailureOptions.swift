@@ -42,6 +42,7 @@ struct FailureOptions {
       case .messages: Simulation<MessagesApp>.curve(of: token, while: goesOn)
       case .ledger: Simulation<LedgerApp>.curve(of: token, while: goesOn)
       case .records: Simulation<RecordsApp>.curve(of: token, while: goesOn)
+      case .streams: Simulation<StreamsApp>.curve(of: token, while: goesOn)
       case .posts: Simulation<PostsApp>.curve(of: token, while: goesOn)
       }
     console.progress(nil)

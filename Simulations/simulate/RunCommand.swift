@@ -20,8 +20,8 @@ extension Simulate {
                         seed has all of these (all)
         --plant NAME    the server breaks its contract in this way, and an oracle must notice
         --protocol NAME event-queue: Zulip's; client-view: Replicache's, where users make changes;
-                        record-sync: WatermelonDB's, where they change records; all: each seed draws
-                        one (all)
+                        record-sync: WatermelonDB's, where they change records; event-stream: a
+                        stream that only grows; all: each seed draws one (all)
         --world NAME    a world of event-queue (all):
                           directory  clients hold everything
                           messages   clients hold a part, and fetch pages

@@ -112,6 +112,7 @@ struct RunOptions {
     switch spoken {
     case .clientView: world = .ledger
     case .recordSync: world = .records
+    case .eventStream: world = .streams
     case .eventQueue, nil: break
     }
     try setWorldOfPlant()

@@ -16,7 +16,7 @@ struct RunReport {
   private var faults: [Fault] {
     let worlds = options.world.map { [$0] } ?? LibraryWorld.allCases
     let hasPages = worlds.contains(.messages)
-    let hasChanges = worlds.contains { $0 == .ledger || $0 == .posts || $0 == .records }
+    let hasChanges = worlds.contains { $0 != .directory && $0 != .messages }
     return Fault.allCases.filter {
       (hasPages || !$0.isOfPages) && (hasChanges || $0 != .oldOutbox)
     }

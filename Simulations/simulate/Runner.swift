@@ -11,6 +11,7 @@ extension Engine {
     case .messages: Simulation<MessagesApp>.run(configuration, engine: self, twice: twice)
     case .ledger: Simulation<LedgerApp>.run(configuration, engine: self, twice: twice)
     case .records: Simulation<RecordsApp>.run(configuration, engine: self, twice: twice)
+    case .streams: Simulation<StreamsApp>.run(configuration, engine: self, twice: twice)
     case .posts: Simulation<PostsApp>.run(configuration, engine: self, twice: twice)
     }
   }
@@ -21,6 +22,7 @@ extension Engine {
     case .messages: Simulation<MessagesApp>.trace(configuration, engine: self)
     case .ledger: Simulation<LedgerApp>.trace(configuration, engine: self)
     case .records: Simulation<RecordsApp>.trace(configuration, engine: self)
+    case .streams: Simulation<StreamsApp>.trace(configuration, engine: self)
     case .posts: Simulation<PostsApp>.trace(configuration, engine: self)
     }
   }

@@ -37,7 +37,7 @@ struct RunCommandTests {
     ("run --plant tree", "unknown plant \"tree\". There are: lost-event, stale-snapshot"),
     (
       "run --protocol tin-cans",
-      "unknown protocol \"tin-cans\". There are: event-queue, client-view, record-sync, all"
+      "unknown protocol \"tin-cans\". There are: event-queue, client-view, record-sync, event-stream, all"
     ),
     (
       "run --protocol client-view --world messages",

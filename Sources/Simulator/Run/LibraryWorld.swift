@@ -13,12 +13,15 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case posts
   /// Users change records, over WatermelonDB's protocol (``RecordsApp``).
   case records
+  /// Users change objects, over a stream of events that only grows (``StreamsApp``).
+  case streams
 
   /// The protocol of one of these worlds.
   package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
     case eventQueue = "event-queue"
     case clientView = "client-view"
     case recordSync = "record-sync"
+    case eventStream = "event-stream"
   }
 
   /// The protocol of this world.
@@ -27,6 +30,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .directory, .messages, .posts: .eventQueue
     case .ledger: .clientView
     case .records: .recordSync
+    case .streams: .eventStream
     }
   }
 
@@ -36,6 +40,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   ///   - seed: the seed.
   ///   - spoken: draws among the worlds of this protocol; `nil`: among all.
   package static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
+    let isStreams = StateDigest.mixed(seed ^ 0xE703_7ED1_A0B4_28DB) & 7 == 0
+    if spoken == .eventStream || spoken == nil && isStreams { return .streams }
     let isRecords = StateDigest.mixed(seed ^ 0xC2B2_AE3D_27D4_EB4F) & 7 == 0
     if spoken == .recordSync || spoken == nil && isRecords { return .records }
     let isLedger = StateDigest.mixed(seed ^ 0xD1B5_4A32_D192_ED03) & 3 == 0

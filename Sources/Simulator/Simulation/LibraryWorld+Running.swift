@@ -6,6 +6,7 @@ extension LibraryWorld {
     case .messages: Simulation<MessagesApp>.run(configuration)
     case .ledger: Simulation<LedgerApp>.run(configuration)
     case .records: Simulation<RecordsApp>.run(configuration)
+    case .streams: Simulation<StreamsApp>.run(configuration)
     case .posts: Simulation<PostsApp>.run(configuration)
     }
   }
@@ -17,6 +18,7 @@ extension LibraryWorld {
     case .messages: Simulation<MessagesApp>.trace(configuration)
     case .ledger: Simulation<LedgerApp>.trace(configuration)
     case .records: Simulation<RecordsApp>.trace(configuration)
+    case .streams: Simulation<StreamsApp>.trace(configuration)
     case .posts: Simulation<PostsApp>.trace(configuration)
     }
   }
@@ -28,6 +30,7 @@ extension LibraryWorld {
     case .messages: Simulation<MessagesApp>.traceReplay(token)
     case .ledger: Simulation<LedgerApp>.traceReplay(token)
     case .records: Simulation<RecordsApp>.traceReplay(token)
+    case .streams: Simulation<StreamsApp>.traceReplay(token)
     case .posts: Simulation<PostsApp>.traceReplay(token)
     }
   }
@@ -41,6 +44,7 @@ extension LibraryWorld {
     case .messages: Simulation<MessagesApp>.shrunk(configuration, while: goesOn)
     case .ledger: Simulation<LedgerApp>.shrunk(configuration, while: goesOn)
     case .records: Simulation<RecordsApp>.shrunk(configuration, while: goesOn)
+    case .streams: Simulation<StreamsApp>.shrunk(configuration, while: goesOn)
     case .posts: Simulation<PostsApp>.shrunk(configuration, while: goesOn)
     }
   }
