@@ -21,32 +21,44 @@ enum StreamsOracle {
     _ truth: StreamsTruth
   ) -> UserObjection? {
     let state = model.state
-    var pending: [StreamEvent] = []
-    for item in local.outbox.pending where item.refusal == nil {
-      pending.append(
-        StreamEvent(
-          sequence: EventSequence(.max - 1), client: state.client, change: item.change))
-    }
-    let law = state.client == .nameless ? .firstWriterWins : truth.law
-    let count = Int(state.latest.number) + 1
-    let expected = truth.shown(through: count, and: pending, by: law)
+    let pending = local.outbox.pending.filter { $0.refusal == nil }.map { $0.change }
+    let expected = shown(to: state, truth, with: pending)
     let view = local.view.state
     let found = ShownStream(view)
     guard expected.description == found.description else {
       return UserObjection(
-        .causality, "\(expected), up to \(state.latest) with \(pending.map { $0.change })",
+        .causality, "\(expected), up to \(state.latest) with \(pending)",
         "\(found) with \(local.outbox)")
     }
+    let count = Int(state.latest.number) + 1
     let ids = book.made.map { $0.change.id } + truth.events.prefix(count).map { $0.change.id }
     for id in ids where view.hasDropped(id) != (expected.dropped[id] ?? false) {
-      let wasOverruled = book.made.contains {
-        $0.change.id == id && local.outbox.state(of: $0.ticket) == .overruled
-      }
-      if wasOverruled { continue }
       return UserObjection(
         .input, "\(id) \(expected.dropped[id] == true ? "is" : "is not") dropped", "\(found)")
     }
     return nil
+  }
+
+  /// What a client shows that knows a state and has made changes.
+  private static func shown(
+    to state: StreamState, _ truth: StreamsTruth, with changes: [StreamChange]
+  ) -> ShownStream {
+    let pending = changes.map {
+      StreamEvent(sequence: EventSequence(.max - 1), client: state.client, change: $0)
+    }
+    let law = state.client == .nameless ? .firstWriterWins : truth.law
+    return truth.shown(through: Int(state.latest.number) + 1, and: pending, by: law)
+  }
+
+  /// Asked when a change has just been overruled: the law must drop it, or its object be gone.
+  static func objection(
+    toOverruling change: StreamChange, _ model: StreamModel, _ local: LocalChanges<StreamChange>,
+    _ truth: StreamsTruth
+  ) -> UserObjection? {
+    let pending = local.outbox.pending.filter { $0.refusal == nil }.map { $0.change }
+    let shown = shown(to: model.state, truth, with: pending + [change])
+    if shown.dropped[change.id] == true || !shown.objects.contains(change.key) { return nil }
+    return UserObjection(.input, "\(change) is overruled only by a deletion", "\(shown)")
   }
 
   private static func objectionToChanges(
@@ -68,15 +80,7 @@ enum StreamsOracle {
       }
       guard !made.isDiscarded else { continue }
       switch outbox.state(of: made.ticket) {
-      case .queued, .sent, .setAside, .uncertain, .discarded: continue
-      case .overruled:
-        let isDeleted = truth.events.contains {
-          $0.change.kind == .delete && $0.change.key == made.change.key
-            && $0.client != outbox.client
-        }
-        if isDeleted, truth.law == .firstWriterWins { continue }
-        return UserObjection(
-          .input, "\(made.ticket) is overruled only by another's deletion", "\(made.change)")
+      case .queued, .sent, .setAside, .uncertain, .discarded, .overruled: continue
       case .acknowledged, nil:
         guard place == nil else { continue }
         return UserObjection(

@@ -16,6 +16,7 @@ package struct StreamsBook: OutboxBook {
     /// As it is in the outbox: stamped, and coalesced with others.
     var change: StreamChange
     var isDiscarded = false
+    var isOverruled = false
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
@@ -37,6 +38,16 @@ package struct StreamsBook: OutboxBook {
     }
   }
 
+  /// Notes that the outbox has given up a change. Returns it if that is news.
+  mutating func takeOverruled(_ outbox: Outbox<StreamChange>) -> StreamChange? {
+    let index = made.firstIndex {
+      !$0.isOverruled && !$0.isDiscarded && outbox.state(of: $0.ticket) == .overruled
+    }
+    guard let index else { return nil }
+    made[index].isOverruled = true
+    return isDoubtful(made[index]) ? nil : made[index].change
+  }
+
   func isDoubtful(_ made: Made) -> Bool {
     made.ticket <= doubtfulThrough || doubtful.contains(made.change.id)
   }
@@ -52,11 +63,12 @@ package struct StreamsBook: OutboxBook {
     return book
   }
 
-  /// The client's own order goes only forward.
+  /// The client's own order goes only forward. The place of one that was given up may be
+  /// given again.
   func isLast(_ change: StreamChange) -> Bool {
     made.allSatisfy {
       let old = $0.change
-      return old.id == change.id
+      return $0.isDiscarded || $0.isOverruled || old.id == change.id
         || (old.preceding, old.clientSequence) < (change.preceding, change.clientSequence)
     }
   }
@@ -210,6 +222,11 @@ package struct StreamsUser: OutboxUser {
     let confirmed = UInt64(model.state.latest.number + 1)
     guard check.isNews(local, confirmed: confirmed, truth: UInt64(truth.events.count)) else {
       return nil
+    }
+    while let made = memory.takeOverruled(local.outbox) {
+      if let objection = StreamsOracle.objection(toOverruling: made, model, local, truth) {
+        return objection
+      }
     }
     return StreamsOracle.objection(to: model, local, memory, truth)
   }

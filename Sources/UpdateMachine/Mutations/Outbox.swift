@@ -344,7 +344,8 @@ package struct Outbox<Change: Mutation>: Sendable {
     queue[place].tickets = tickets
     queue[place].change = merge.change
     queue[place].version = version
-    guard place + 1 < queue.count else { return }
+    // One that names an object may have another place in the state than the two had in turn.
+    guard place + 1 < queue.count || merge.change.object != nil else { return }
     for index in merge.places.dropLast() { queue.remove(at: index) }
     queueVersion += 1
   }
