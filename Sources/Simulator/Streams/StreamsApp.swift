@@ -61,7 +61,9 @@ package enum StreamsApp: SimulatedApp {
   }
 
   /// Computed from what is shown, which is what a finger stands for.
-  package static func checksum(of model: StreamModel) -> UInt64 { ShownStream(model.state).checksum }
+  package static func checksum(of model: StreamModel) -> UInt64 {
+    ShownStream(model.state).checksum
+  }
 
   package static func describe(_ model: StreamModel) -> String {
     ShownStream(model.state).description
@@ -108,7 +110,7 @@ package struct StreamsTruth: ServerTruth {
     if sequences.contains(event.change.id) { repeated = repeated ?? event }
     sequences[event.change.id] = event.sequence
     events.append(event)
-    let place = inCausalOrder.firstIndex { event.precedes($0) } ?? inCausalOrder.count
+    let place = (inCausalOrder.lastIndex { $0.precedes(event) } ?? -1) + 1
     inCausalOrder.insert(event, at: place)
     shown = ShownStream(inCausalOrder, law)
   }
@@ -125,8 +127,9 @@ package struct StreamsTruth: ServerTruth {
   /// What the first events and some that are not on the stream yet show together.
   func shown(through count: Int, and pending: [StreamEvent], by law: ConflictLaw) -> ShownStream {
     var all = inCausalOrder.filter { $0.sequence.number < count }
-    all += pending.filter { sequences[$0.change.id].map { $0.number >= count } ?? true }
-    all.sort { $0.precedes($1) }
+    for event in pending where sequences[event.change.id].map({ $0.number >= count }) ?? true {
+      all.insert(event, at: (all.lastIndex { $0.precedes(event) } ?? -1) + 1)
+    }
     return ShownStream(all, law)
   }
 
