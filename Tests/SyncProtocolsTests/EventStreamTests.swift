@@ -206,7 +206,6 @@ struct EventStreamTests {
   @Test func `a coalesced insert stands at once where all will see it`() throws {
     var world = StreamWorld(devices: 1)
     try world.make(0, "r", .insert([:]))
-    world.devices[0].endSave(at: .init(milliseconds: 0))
     try world.make(0, "s", .insert([:]))
     try world.make(0, "t", .insert([:]))
     try world.make(0, "s", .update(["a": 1]))

@@ -50,13 +50,16 @@ enum StreamsOracle {
     return truth.shown(through: Int(state.latest.number) + 1, and: pending, by: law)
   }
 
-  /// Asked when a change has just been overruled: the law must drop it, or its object be gone.
+  /// Asked when a change has just been overruled: the law must drop it, or its object be gone. The
+  /// user may have made the object anew later.
   static func objection(
     toOverruling change: StreamChange, _ model: StreamModel, _ local: LocalChanges<StreamChange>,
     _ truth: StreamsTruth
   ) -> UserObjection? {
-    let pending = local.outbox.pending.filter { $0.refusal == nil }.map { $0.change }
-    let shown = shown(to: model.state, truth, with: pending + [change])
+    let earlier = local.outbox.pending.filter { $0.refusal == nil }.map { $0.change }.filter {
+      ($0.preceding, $0.clientSequence) < (change.preceding, change.clientSequence)
+    }
+    let shown = shown(to: model.state, truth, with: earlier + [change])
     if shown.dropped[change.id] == true || !shown.objects.contains(change.key) { return nil }
     return UserObjection(.input, "\(change) is overruled only by a deletion", "\(shown)")
   }

@@ -63,12 +63,13 @@ package struct StreamsBook: OutboxBook {
     return book
   }
 
-  /// The client's own order goes only forward. The place of one that was given up may be
-  /// given again.
-  func isLast(_ change: StreamChange) -> Bool {
+  /// The client's own order goes only forward. The place of one that was given up may be given
+  /// again, and so may that of one set aside, which the view does not show (seed 191).
+  func isLast(_ change: StreamChange, in outbox: Outbox<StreamChange>) -> Bool {
     made.allSatisfy {
       let old = $0.change
       return $0.isDiscarded || $0.isOverruled || old.id == change.id
+        || outbox.state(of: $0.ticket) == .setAside
         || (old.preceding, old.clientSequence) < (change.preceding, change.clientSequence)
     }
   }
@@ -203,7 +204,7 @@ package struct StreamsUser: OutboxUser {
     _ ticket: MutationTicket, _ outbox: Outbox<StreamChange>, _ seen: StreamState
   ) {
     guard let (change, tickets) = outbox.mutation(of: ticket) else { return }
-    if change.preceding < seen.latest || !memory.isLast(change) {
+    if change.preceding < seen.latest || !memory.isLast(change, in: outbox) {
       check.lie = UserObjection(
         .causality, "\(change) comes after \(seen.latest) and all that its maker did",
         "\(memory.made.suffix(8).map { $0.change })")
