@@ -25,7 +25,7 @@ struct StreamsWorldTests {
     }
     for words in [
       "accepted only", "rejected", "set aside", "mutates delete", "mutates update", "discards",
-      "retries", "makes update", "serverFault",
+      "retries", "makes insert", "serverFault",
     ] {
       #expect(text.contains(words), "\(words)")
     }
