@@ -43,6 +43,7 @@ struct FailureOptions {
       case .ledger: Simulation<LedgerApp>.curve(of: token, while: goesOn)
       case .records: Simulation<RecordsApp>.curve(of: token, while: goesOn)
       case .tables: Simulation<TablesApp>.curve(of: token, while: goesOn)
+      case .streams: Simulation<StreamsApp>.curve(of: token, while: goesOn)
       case .posts: Simulation<PostsApp>.curve(of: token, while: goesOn)
       }
     console.progress(nil)

@@ -21,7 +21,8 @@ extension Simulate {
         --plant NAME    the server breaks its contract in this way, and an oracle must notice
         --protocol NAME event-queue: Zulip's; client-view: Replicache's, where users make changes;
                         record-sync: WatermelonDB's, where they change records; table-sync: NextApp's,
-                        where they change rows of tables; all: each seed draws one (all)
+                        where they change rows of tables; event-stream: Layer's, where they change
+                        objects; all: each seed draws one (all)
         --world NAME    a world of event-queue (all):
                           directory  clients hold everything
                           messages   clients hold a part, and fetch pages

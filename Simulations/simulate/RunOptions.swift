@@ -113,6 +113,7 @@ struct RunOptions {
     case .clientView: world = .ledger
     case .recordSync: world = .records
     case .tableSync: world = .tables
+    case .eventStream: world = .streams
     case .eventQueue, nil: break
     }
     try setWorldOfPlant()

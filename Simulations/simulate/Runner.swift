@@ -12,6 +12,7 @@ extension Engine {
     case .ledger: Simulation<LedgerApp>.run(configuration, engine: self, twice: twice)
     case .records: Simulation<RecordsApp>.run(configuration, engine: self, twice: twice)
     case .tables: Simulation<TablesApp>.run(configuration, engine: self, twice: twice)
+    case .streams: Simulation<StreamsApp>.run(configuration, engine: self, twice: twice)
     case .posts: Simulation<PostsApp>.run(configuration, engine: self, twice: twice)
     }
   }
@@ -23,6 +24,7 @@ extension Engine {
     case .ledger: Simulation<LedgerApp>.trace(configuration, engine: self)
     case .records: Simulation<RecordsApp>.trace(configuration, engine: self)
     case .tables: Simulation<TablesApp>.trace(configuration, engine: self)
+    case .streams: Simulation<StreamsApp>.trace(configuration, engine: self)
     case .posts: Simulation<PostsApp>.trace(configuration, engine: self)
     }
   }

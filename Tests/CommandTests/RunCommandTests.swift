@@ -37,7 +37,10 @@ struct RunCommandTests {
     ("run --plant tree", "unknown plant \"tree\". There are: lost-event, stale-snapshot"),
     (
       "run --protocol tin-cans",
-      "unknown protocol \"tin-cans\". There are: event-queue, client-view, record-sync, table-sync, all"
+      """
+      unknown protocol "tin-cans". There are: event-queue, client-view, record-sync, table-sync, \
+      event-stream, all
+      """
     ),
     (
       "run --protocol client-view --world messages",

@@ -79,7 +79,7 @@ struct ZooParsingTests {
     ),
     (
       "S.\n\nworld moon", 3,
-      "expected \"world\" and one of directory, messages, ledger, posts, records"
+      "expected \"world\" and one of directory, messages, ledger, posts, records, streams"
     ),
     ("S.\n\n-a", 3, "expected \"in FILE\" before the first change"),
     ("S.\n\nin Sources/A.swift\n+a", 4, "expected a line with \"-\" before one with \"+\""),

@@ -202,6 +202,19 @@ struct EventStreamTests {
     #expect(state.plain["o0"]?["a"] == "theirs")
   }
 
+  /// Found by a simulated world, in seed 58.
+  @Test func `a coalesced insert stands at once where all will see it`() throws {
+    var world = StreamWorld(devices: 1)
+    try world.make(0, "r", .insert([:]))
+    try world.make(0, "s", .insert([:]))
+    try world.make(0, "t", .insert([:]))
+    try world.make(0, "s", .update(["a": 1]))
+    #expect(world.devices[0].client.view?.list == ["r", "t", "s"])
+    try world.make(0, "t", .update(["a": 2]))
+    #expect(world.devices[0].client.pending.count == 3)
+    #expect(world.devices[0].client.view?.list == ["r", "s", "t"])
+  }
+
   @Test func `the deletion of an object that no server has heard of is harmless`() throws {
     var world = StreamWorld(devices: 2)
     try world.make(0, "a", .insert(["n": 1]))

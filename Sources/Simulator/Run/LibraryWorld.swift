@@ -15,6 +15,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case records
   /// Users change rows of tables, over NextApp's protocol (``TablesApp``).
   case tables
+  /// Users change objects, over a stream of events that only grows (``StreamsApp``).
+  case streams
 
   /// The protocol of one of these worlds.
   package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
@@ -22,6 +24,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case clientView = "client-view"
     case recordSync = "record-sync"
     case tableSync = "table-sync"
+    case eventStream = "event-stream"
   }
 
   /// The protocol of this world.
@@ -31,6 +34,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .ledger: .clientView
     case .records: .recordSync
     case .tables: .tableSync
+    case .streams: .eventStream
     }
   }
 
@@ -40,6 +44,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   ///   - seed: the seed.
   ///   - spoken: draws among the worlds of this protocol; `nil`: among all.
   package static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
+    let isStreams = StateDigest.mixed(seed ^ 0xE703_7ED1_A0B4_28DB) & 7 == 0
+    if spoken == .eventStream || spoken == nil && isStreams { return .streams }
     let isRecords = StateDigest.mixed(seed ^ 0xC2B2_AE3D_27D4_EB4F) & 7 == 0
     if spoken == .recordSync || spoken == nil && isRecords { return .records }
     let isTables = StateDigest.mixed(seed ^ 0x1656_67B1_9E37_79F9) & 7 == 0

@@ -7,6 +7,7 @@ extension LibraryWorld {
     case .ledger: Simulation<LedgerApp>.run(configuration)
     case .records: Simulation<RecordsApp>.run(configuration)
     case .tables: Simulation<TablesApp>.run(configuration)
+    case .streams: Simulation<StreamsApp>.run(configuration)
     case .posts: Simulation<PostsApp>.run(configuration)
     }
   }
@@ -19,6 +20,7 @@ extension LibraryWorld {
     case .ledger: Simulation<LedgerApp>.trace(configuration)
     case .records: Simulation<RecordsApp>.trace(configuration)
     case .tables: Simulation<TablesApp>.trace(configuration)
+    case .streams: Simulation<StreamsApp>.trace(configuration)
     case .posts: Simulation<PostsApp>.trace(configuration)
     }
   }
@@ -31,6 +33,7 @@ extension LibraryWorld {
     case .ledger: Simulation<LedgerApp>.traceReplay(token)
     case .records: Simulation<RecordsApp>.traceReplay(token)
     case .tables: Simulation<TablesApp>.traceReplay(token)
+    case .streams: Simulation<StreamsApp>.traceReplay(token)
     case .posts: Simulation<PostsApp>.traceReplay(token)
     }
   }
@@ -45,6 +48,7 @@ extension LibraryWorld {
     case .ledger: Simulation<LedgerApp>.shrunk(configuration, while: goesOn)
     case .records: Simulation<RecordsApp>.shrunk(configuration, while: goesOn)
     case .tables: Simulation<TablesApp>.shrunk(configuration, while: goesOn)
+    case .streams: Simulation<StreamsApp>.shrunk(configuration, while: goesOn)
     case .posts: Simulation<PostsApp>.shrunk(configuration, while: goesOn)
     }
   }

@@ -181,6 +181,14 @@ package struct StreamServer: Sendable {
     }
   }
 
+  /// Ends the oldest waits although there is nothing new.
+  package mutating func endWaits(atMost count: Int = .max, at now: Moment) {
+    for wait in waits.prefix(count) {
+      ended.append((wait.waiter, .success(answer(to: wait.request, at: now))))
+    }
+    waits = Array(waits.dropFirst(count))
+  }
+
   /// When the next wait ends by itself; `nil`: none does.
   package var nextDue: Moment? { waits.map { $0.until }.min() }
 

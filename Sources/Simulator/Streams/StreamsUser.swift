@@ -1,0 +1,240 @@
+package import SyncProtocols
+package import UpdateMachine
+
+/// What a user has done to the objects of a stream, in ticket order.
+package struct StreamsBook: OutboxBook {
+  package var client: ClientID?
+  private(set) var made: [Made] = []
+  /// Events about which nothing is known, because an older outbox came back.
+  private var doubtful: [StreamEventID] = []
+  /// The greatest ticket before that. An echo of an old event is mistaken for one of the new change
+  /// with the same ticket.
+  private var doubtfulThrough = MutationTicket(0)
+
+  struct Made: Sendable {
+    var ticket: MutationTicket
+    /// As it is in the outbox: stamped, and coalesced with others.
+    var change: StreamChange
+    var isDiscarded = false
+    var isOverruled = false
+  }
+
+  package init(of client: ClientID? = nil) { self.client = client }
+
+  /// A change keeps its place in causal order, wherever it stands in the outbox.
+  package mutating func noteMove(of ticket: MutationTicket) {}
+
+  mutating func note(_ ticket: MutationTicket, in tickets: TicketSet, _ change: StreamChange) {
+    for index in made.indices where tickets.contains(made[index].ticket) {
+      made[index].change = change
+    }
+    guard !made.contains(where: { $0.ticket == ticket && !$0.isDiscarded }) else { return }
+    made.append(Made(ticket: ticket, change: change))
+  }
+
+  mutating func discard(_ tickets: TicketSet) {
+    for index in made.indices where tickets.contains(made[index].ticket) {
+      made[index].isDiscarded = true
+    }
+  }
+
+  /// Notes that the outbox has given up a change. Returns it if that is news.
+  mutating func takeOverruled(_ outbox: Outbox<StreamChange>) -> StreamChange? {
+    let index = made.firstIndex {
+      !$0.isOverruled && !$0.isDiscarded && outbox.state(of: $0.ticket) == .overruled
+    }
+    guard let index else { return nil }
+    made[index].isOverruled = true
+    return isDoubtful(made[index]) ? nil : made[index].change
+  }
+
+  func isDoubtful(_ made: Made) -> Bool {
+    made.ticket <= doubtfulThrough || doubtful.contains(made.change.id)
+  }
+
+  /// The record after an older outbox came back in place of a newer one.
+  func cameBack(inPlaceOf newer: StreamsBook) -> StreamsBook {
+    var book = self
+    let all = made + newer.made
+    book.doubtful += newer.doubtful + all.map { $0.change.id }
+    for ticket in all.map({ $0.ticket }) + [newer.doubtfulThrough] {
+      book.doubtfulThrough = max(book.doubtfulThrough, ticket)
+    }
+    return book
+  }
+
+  /// The client's own order goes only forward. The place of one that was given up may be given
+  /// again, and so may that of one set aside, which the view does not show (seed 191).
+  func isLast(_ change: StreamChange, in outbox: Outbox<StreamChange>) -> Bool {
+    made.allSatisfy {
+      let old = $0.change
+      return $0.isDiscarded || $0.isOverruled || old.id == change.id
+        || outbox.state(of: $0.ticket) == .setAside
+        || (old.preceding, old.clientSequence) < (change.preceding, change.clientSequence)
+    }
+  }
+}
+
+/// A user who inserts, updates and deletes objects, answers questions about them, and reconsiders
+/// some changes.
+package struct StreamsUser: OutboxUser {
+  package typealias Model = StreamModel
+  package typealias Truth = StreamsTruth
+  package typealias Sync = EventStream
+
+  package var memory = StreamsBook()
+  package var check = OutboxCheck<StreamChange>()
+  private var valueCount: UInt64 = 0
+
+  package init() {}
+
+  package mutating func begin() { check.begin() }
+
+  package func memory(of saved: Saved, _ old: StreamsBook) -> StreamsBook {
+    guard let outbox = saved.outbox else { return old }
+    return old.record(of: outbox.client).cameBack(inPlaceOf: memory)
+  }
+
+  package mutating func took(
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
+    at now: Moment
+  ) {
+    noteInput(effects, client)
+  }
+
+  // MARK: What the user does
+
+  package mutating func act(
+    _ client: Body, _ truth: Truth, _ choices: inout Choices
+  ) -> [Action] {
+    guard let local = client.local else { return [] }
+    let outbox = local.outbox
+    if let first = outbox.setAside.first, choices.happens(.users, 1, in: 2) {
+      return reconsider(first.ticket, outbox, &choices)
+    }
+    if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
+      let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
+      return reconsider(outbox.pending[index].ticket, outbox, &choices)
+    }
+    var actions: [Action] = []
+    for count in 0...Int(choices.draw(.users, below: 3)) {
+      guard outbox.count + count < StreamsUser.pendingMaximum else { break }
+      actions.append(.mutates(newChange(local.view.state, &choices)))
+    }
+    return actions
+  }
+
+  private mutating func newChange(
+    _ state: StreamState, _ choices: inout Choices
+  ) -> StreamChange {
+    if let (key, question) = state.questions.first, choices.happens(.users, 1, in: 2) {
+      let isRevived = choices.happens(.users, 1, in: 2)
+      return StreamChange(newID(choices), key, isRevived ? .insert(question.fields) : .delete)
+    }
+    let key = choices.pick(.users, StreamsApp.keys)
+    let kind = choices.draw(.users, below: 6)
+    let fields = newFields(&choices)
+    guard state.objects.contains(key), kind > 0 else {
+      return StreamChange(newID(choices), key, .insert(fields))
+    }
+    return StreamChange(newID(choices), key, kind == 1 ? .delete : .update(fields))
+  }
+
+  private mutating func newFields(_ choices: inout Choices) -> StreamFields {
+    let field = choices.pick(.users, StreamsApp.fields)
+    return [field: .string("\(choices.record.count)-\(valueCount + 1)")]
+  }
+
+  /// An ID that nobody else draws.
+  private mutating func newID(_ choices: Choices) -> StreamEventID {
+    valueCount += 1
+    return StreamEventID(high: UInt64(choices.record.count) + 1, low: valueCount)
+  }
+
+  private mutating func reconsider(
+    _ ticket: MutationTicket, _ outbox: Outbox<StreamChange>, _ choices: inout Choices
+  ) -> [Action] {
+    switch choices.draw(.users, below: 3) {
+    case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
+    case 1:
+      guard let old = outbox.mutation(of: ticket)?.change, outbox.canEdit(ticket) else { return [] }
+      let fields = newFields(&choices)
+      let id = newID(choices)
+      switch old.kind {
+      case .insert: return [.decides(.edited(ticket, StreamChange(id, old.key, .insert(fields))))]
+      case .update: return [.decides(.edited(ticket, StreamChange(id, old.key, .update(fields))))]
+      case .delete: return []
+      }
+    default: return [.decides(.retried(ticket))]
+    }
+  }
+
+  package mutating func tidy(_ client: Body) -> [Action] {
+    guard let outbox = client.local?.outbox else { return [] }
+    let first = outbox.setAside.first { outbox.canDiscard($0.ticket) }
+    return wake(client) + (first.map { [.decides(.discarded($0.ticket))] } ?? [])
+  }
+
+  package mutating func acted(
+    _ action: Action, from before: Body, to after: Body, at now: Moment
+  ) {
+    guard let old = before.local, let new = after.local?.outbox else { return }
+    switch action {
+    case .mutates(let change):
+      guard new.newestTicket > old.outbox.newestTicket else {
+        // The object may have gone since the user looked: an earlier change of the same moment.
+        guard change.kind == .delete || old.view.state.objects.contains(change.key) else { return }
+        check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
+        return
+      }
+      note(new.newestTicket, new, old.view.state)
+    case .decides(.edited(let ticket, _)):
+      guard old.outbox.canEdit(ticket) else { return }
+      note(ticket, new, old.view.state)
+    case .decides(.discarded(let ticket)):
+      guard old.outbox.canDiscard(ticket), let former = old.outbox.mutation(of: ticket)
+      else { return }
+      memory.discard(former.tickets)
+    case .decides(.retried), .opens, .changes, .changesLists, .signals: break
+    }
+  }
+
+  /// Notes what a change has become in the outbox. It comes after all that its maker saw and did.
+  private mutating func note(
+    _ ticket: MutationTicket, _ outbox: Outbox<StreamChange>, _ seen: StreamState
+  ) {
+    guard let (change, tickets) = outbox.mutation(of: ticket) else { return }
+    if change.preceding < seen.latest || !memory.isLast(change, in: outbox) {
+      check.lie = UserObjection(
+        .causality, "\(change) comes after \(seen.latest) and all that its maker did",
+        "\(memory.made.suffix(8).map { $0.change })")
+    }
+    memory.note(ticket, in: tickets, change)
+  }
+
+  // MARK: Obligations
+
+  package mutating func objection(
+    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
+    reading rows: ReadRows
+  ) -> UserObjection? {
+    guard let model = client.model, let local = client.local else { return check.lie }
+    if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
+    let confirmed = UInt64(model.state.latest.number + 1)
+    guard check.isNews(local, confirmed: confirmed, truth: UInt64(truth.events.count)) else {
+      return nil
+    }
+    while let made = memory.takeOverruled(local.outbox) {
+      if let objection = StreamsOracle.objection(toOverruling: made, model, local, truth) {
+        return objection
+      }
+    }
+    return StreamsOracle.objection(to: model, local, memory, truth)
+  }
+
+  package func fold(_ client: Body, into digest: inout StateDigest) {
+    guard let local = client.local else { return }
+    digest.fold(ShownStream(local.view.state).checksum)
+    digest.fold(local.outbox.currentVersion.number)
+  }
+}
