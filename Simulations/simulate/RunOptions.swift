@@ -121,29 +121,18 @@ struct RunOptions {
 
   /// Chooses the world whose server can have the plant.
   private mutating func setWorldOfPlant() throws(UsageError) {
-    switch configuration.plant {
-    case .page:
-      guard world == nil || world == .messages else {
-        throw UsageError(message: "this plant needs --world messages")
+    guard let plant = configuration.plant else { return }
+    if let only = plant.world, only.spoken == .eventQueue {
+      guard world == nil || world == only else {
+        throw UsageError(message: "this plant needs --world \(only.rawValue)")
       }
-      world = .messages
-    case .view:
-      guard spoken == nil || spoken == .clientView else {
-        throw UsageError(message: "this plant needs --protocol client-view")
+    } else if let only = plant.spoken {
+      guard spoken == nil || spoken == only else {
+        throw UsageError(message: "this plant needs --protocol \(only.rawValue)")
       }
-      world = .ledger
-    case .table:
-      guard spoken == nil || spoken == .tableSync else {
-        throw UsageError(message: "this plant needs --protocol table-sync")
-      }
-      world = .tables
-    case .breach:
-      guard spoken == nil || spoken == .eventQueue else {
-        throw UsageError(message: "this plant needs --protocol event-queue")
-      }
-      spoken = .eventQueue
-    case .neverAnswersAgain, nil: break
     }
+    spoken = plant.spoken ?? spoken
+    world = plant.world ?? world
   }
 
   /// The configuration for the run of one seed.
@@ -169,14 +158,6 @@ struct RunOptions {
     return set
   }
 
-  /// Whether the plant already implies the protocol.
-  private var isSaidByPlant: Bool {
-    switch configuration.plant {
-    case .breach, .view, .table: true
-    case .page, .neverAnswersAgain, nil: false
-    }
-  }
-
   /// The arguments that repeat the run of one seed.
   func words(forSeed seed: UInt64) -> String {
     var words = "--seed \(seed)"
@@ -192,7 +173,7 @@ struct RunOptions {
     if !configuration.judgesLiveness { words += " --no-liveness" }
     if let world, world.spoken == .eventQueue {
       words += " --world \(world.rawValue)"
-    } else if let spoken = world?.spoken ?? spoken, !isSaidByPlant {
+    } else if let spoken = world?.spoken ?? spoken, configuration.plant?.spoken == nil {
       words += " --protocol \(spoken.rawValue)"
     }
     if engine != .value { words += " --engine \(engine.rawValue)" }

@@ -15,11 +15,11 @@ struct FailureOptionsTests {
     try body(folder.path)
   }
 
-  @Test(arguments: Plant.all + Plant.ofPages)
+  @Test(arguments: Plant.known.filter { ($0.spoken ?? .eventQueue) == .eventQueue })
   func `--save writes a valid scenario and never overwrites a file`(plant: Plant) throws {
     try inFolder { folder in
       let file = "\(folder)/found.scenario"
-      let world: LibraryWorld = plant.pageBreach == nil ? .directory : .messages
+      let world: LibraryWorld = plant.world ?? .directory
       let run = CommandRun(
         "run --world \(world.rawValue) --seeds 60 --clients 3 --plant \(plant.name) --save \(file)")
       #expect(run.code == .failure)
@@ -30,7 +30,7 @@ struct FailureOptionsTests {
       #expect(played.output == ["scenario: 1 of 1 are as written"])
       let text = try String(contentsOfFile: file, encoding: .utf8)
       var oracle = plant == .neverAnswersAgain ? Oracle.liveness : .replica
-      if plant.pageBreach != nil { oracle = .interval }
+      if plant.world == .messages { oracle = .interval }
       #expect(text.hasPrefix("# Oracle \(oracle.rawValue), client "))
       #expect(text.contains("\n#   expected    ") && text.contains("\n#   found       "))
 

@@ -362,8 +362,6 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   // MARK: Plants
 
-  package mutating func arm(_ breach: QueueBreach) {}
-
   package mutating func arm(_ breach: ViewBreach) { servers.breach = breach }
 
   package var isArmed: Bool { servers.breach != nil }

@@ -2,68 +2,56 @@ public import SyncProtocols
 
 /// A way for a server to break its contract. Clients cannot survive it, and an oracle must notice
 /// it. So plants test the oracles.
-public enum Plant: Hashable, Sendable {
+public struct Plant: Hashable, Sendable {
+  /// The name on the command line: words joined by hyphens.
+  public let name: String
+  /// The protocol of the servers that can do it; `nil`: every server can.
+  package let spoken: LibraryWorld.SpokenProtocol?
+  /// The only world with such a server; `nil`: each world of the protocol has one.
+  package let world: LibraryWorld?
+
+  private init(
+    _ name: String, _ spoken: LibraryWorld.SpokenProtocol?, only world: LibraryWorld? = nil
+  ) {
+    self.name = name
+    self.spoken = spoken
+    self.world = world
+  }
+
+  private init(_ breach: some RawRepresentable<String>, only world: LibraryWorld) {
+    self.init(breach.rawValue, world.spoken, only: world)
+  }
+
   /// The server's queues do something wrong.
-  case breach(QueueBreach)
+  public static func breach(_ breach: QueueBreach) -> Plant {
+    Plant(breach.rawValue, .eventQueue)
+  }
+
   /// From some moment on, no request is answered.
-  case neverAnswersAgain
-  /// The server's pages are wrong. Only in the world of messages.
-  case page(PageBreach)
-  /// The servers of a client view do something wrong. Only in the world of the ledger.
-  case view(ViewBreach)
-  /// The server of tables does something wrong. Only in the world of tables.
-  case table(TableBreach)
+  public static let neverAnswersAgain = Plant("never-answers-again", nil)
+
+  /// The server's pages are wrong.
+  package static func page(_ breach: PageBreach) -> Plant { Plant(breach, only: .messages) }
+
+  /// The servers of a client view do something wrong.
+  package static func view(_ breach: ViewBreach) -> Plant { Plant(breach, only: .ledger) }
+
+  /// The server of tables does something wrong.
+  package static func table(_ breach: TableBreach) -> Plant { Plant(breach, only: .tables) }
 
   /// The plants that any app's server can have, in the order of the command line's list.
   public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
 
-  /// The plants of the world of messages, whose server gives pages.
-  package static var ofPages: [Plant] { PageBreach.allCases.map { .page($0) } }
-
-  /// The plants of the world of the ledger.
-  package static var ofViews: [Plant] { ViewBreach.allCases.map { .view($0) } }
-
-  /// The plants of the world of tables.
-  package static var ofTables: [Plant] { TableBreach.allCases.map { .table($0) } }
-
-  /// Every plant.
-  package static var known: [Plant] { all + ofPages + ofViews + ofTables }
+  /// Every plant. A token names a plant by its place here.
+  package static var known: [Plant] {
+    all + PageBreach.allCases.map { .page($0) } + ViewBreach.allCases.map { .view($0) }
+      + TableBreach.allCases.map { .table($0) }
+  }
 
   /// The plant of this name; `nil` if there is none.
   package init?(name: String) {
     guard let plant = Plant.known.first(where: { $0.name == name }) else { return nil }
     self = plant
-  }
-
-  /// The name on the command line: words joined by hyphens.
-  public var name: String {
-    switch self {
-    case .breach(let breach): breach.rawValue
-    case .neverAnswersAgain: "never-answers-again"
-    case .page(let breach): breach.rawValue
-    case .view(let breach): breach.rawValue
-    case .table(let breach): breach.rawValue
-    }
-  }
-
-  /// What the server's queues do wrong; `nil`: nothing.
-  var breach: QueueBreach? {
-    if case .breach(let breach) = self { breach } else { nil }
-  }
-
-  /// What the servers of a client view do wrong; `nil`: nothing.
-  package var viewBreach: ViewBreach? {
-    if case .view(let breach) = self { breach } else { nil }
-  }
-
-  /// What the server of tables does wrong; `nil`: nothing.
-  package var tableBreach: TableBreach? {
-    if case .table(let breach) = self { breach } else { nil }
-  }
-
-  /// What the server's pages do wrong; `nil`: nothing.
-  package var pageBreach: PageBreach? {
-    if case .page(let breach) = self { breach } else { nil }
   }
 }
 

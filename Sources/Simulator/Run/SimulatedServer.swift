@@ -154,14 +154,12 @@ public protocol SimulatedServer: Sendable {
 
   // MARK: Plants
 
+  /// The ways in which this server can break its contract. Their raw values are the names of
+  /// plants.
+  associatedtype Breach: RawRepresentable<String>
+
   /// Arms this breach of the contract; it happens at the next occasion.
-  mutating func arm(_ breach: QueueBreach)
-
-  /// The same for the servers of a client view. By default nothing happens.
-  mutating func arm(_ breach: ViewBreach)
-
-  /// The same for the server of tables. By default nothing happens.
-  mutating func arm(_ breach: TableBreach)
+  mutating func arm(_ breach: Breach)
 
   /// Whether an armed breach still waits for its occasion.
   var isArmed: Bool { get }
@@ -188,10 +186,6 @@ extension SimulatedServer {
   public static func standsForState(_ finger: Place) -> Bool { true }
 
   public static func isComplete(_ snapshot: Truth.Snapshot) -> Bool { true }
-
-  public mutating func arm(_ breach: ViewBreach) {}
-
-  public mutating func arm(_ breach: TableBreach) {}
 }
 
 /// The settings that a world draws for its server.

@@ -246,8 +246,6 @@ package struct TablesServer: SimulatedServer {
 
   // MARK: Plants
 
-  package mutating func arm(_ breach: QueueBreach) {}
-
   package mutating func arm(_ breach: TableBreach) { tables.breach = breach }
 
   package var isArmed: Bool { tables.breach != nil }

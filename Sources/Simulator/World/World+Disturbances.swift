@@ -295,25 +295,13 @@ extension World {
   /// Arms a breach of the contract, if there is a plant.
   mutating func armPlant() {
     guard let plant = configuration.plant, phase == .stormy, !server.isArmed else { return }
-    if let breach = plant.pageBreach {
+    if let breach = PageBreach(rawValue: plant.name) {
       if choices.happens(.faults, 1, in: 3) { pageBreach = breach }
-      return
-    }
-    if let breach = plant.viewBreach {
-      guard choices.happens(.faults, 1, in: 6) else { return }
-      if isTraced { note("plant", "the server will break its contract: \(plant.name)") }
-      return server.arm(breach)
-    }
-    if let breach = plant.tableBreach {
-      guard choices.happens(.faults, 1, in: 6) else { return }
-      if isTraced { note("plant", "the server will break its contract: \(plant.name)") }
-      return server.arm(breach)
-    }
-    if let breach = plant.breach {
+    } else if let breach = Server.Breach(rawValue: plant.name) {
       guard choices.happens(.faults, 1, in: 6) else { return }
       if isTraced { note("plant", "the server will break its contract: \(plant.name)") }
       server.arm(breach)
-    } else if !isMute, choices.happens(.faults, 1, in: 20) {
+    } else if plant == .neverAnswersAgain, !isMute, choices.happens(.faults, 1, in: 20) {
       if isTraced { note("plant", "the server will never answer again") }
       isMute = true
     }

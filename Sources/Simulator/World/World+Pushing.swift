@@ -21,8 +21,10 @@ extension World {
     clients[client].pushes.append(Client.Sent(push: push, finger: finger))
     let number = UInt64(clients[client].pushes.count - 1)
     if isTraced { note(who(client), "\(number) is \(push)", about: client) }
-    if let objection = clients[client].user.objection(
-      toSending: push, disk: clients[client].disk.saved)
+    // A push may leave in the moment of a crash. Then an older form may already be on the disk.
+    if clients[client].isRunning,
+      let objection = clients[client].user.objection(
+        toSending: push, disk: clients[client].disk.saved)
     {
       report(objection, client)
     }

@@ -1,6 +1,6 @@
 /// The ways in which a client view's servers can break their contract (*plants*), where a client
 /// must trust them. An oracle must catch each.
-public enum ViewBreach: String, CaseIterable, Hashable, Sendable {
+@usableFromInline package enum ViewBreach: String, CaseIterable, Hashable, Sendable {
   /// A mutation's ID is committed, but its effects never are.
   case skipsAMutation = "skips-a-mutation"
   /// A mutation is run twice.
