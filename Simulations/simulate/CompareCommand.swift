@@ -1,0 +1,85 @@
+import Foundation
+import Simulator
+import UpdateMachine
+
+extension Simulate {
+  static let compareCommand = Command(
+    name: "compare",
+    summary: "one workload over the five protocols, side by side",
+    help: """
+      Usage: simulate compare [OPTIONS]
+
+      Four users make some 200 changes in half an hour, each on a device of their own. Devices are
+      off line for minutes and crash, the server restarts, requests and answers are lost. Then comes
+      half an hour of quiet, after which all devices must show the same. All this is drawn from the
+      seed before anything runs, so it is the same for each protocol.
+
+      Options:
+        --seed N    the first seed (1)
+        --seeds N   the number of workloads, each of another seed (10)
+        --json      print one JSON object: protocols is a list of objects
+        --svg FILE  draw the table as a picture, too
+
+      The columns, each the mean of one workload unless it says otherwise:
+        asks        how its clients ask, as its authors meant it: a request that waits for news,
+                    or one every minute
+        changes     what users did. They can change only what they see
+        requests    registers, polls and pushes that left a device; each answer of a subscription
+                    counts as a poll
+        up, down    kB of all requests and of all answers: their bodies as JSON, without headers
+        see         seconds from a change until another device shows it: the median, for two
+                    devices that were on line when it was made
+        converge    seconds after the trouble until all devices show the same for good: the longest
+        lost        changes given up, and their users told so: refused, overruled, or impossible
+                    off line
+        stored      kB on a device's disk at the end
+
+      Exit codes:
+        0    all devices showed the same in the end
+        1    some did not
+        2    bad usage, or the picture cannot be written
+        130  interrupted
+      """,
+    run: { words, console in
+      let arguments = try Arguments(
+        words, options: ["--seed", "--seeds", "--svg"], flags: ["--json"])
+      let first = try arguments.number("--seed", in: UInt64(0)...UInt64(1 << 62)) ?? 1
+      let count = try arguments.number("--seeds", in: UInt64(1)...10_000) ?? 10
+      guard let measures = measures(seeds: first..<(first + count), console) else {
+        console.out("Interrupted.")
+        return .interrupted
+      }
+      let table = ComparisonTable(measures)
+      console.out(arguments.has("--json") ? try table.json(firstSeed: first) : table.text)
+      if let file = arguments.values["--svg"] {
+        do {
+          try Data(table.svg.utf8).write(to: URL(filePath: file))
+        } catch {
+          throw FileError(message: "cannot write \(file): \(error.localizedDescription)")
+        }
+      }
+      for row in measures {
+        guard let failure = row.failure else { continue }
+        console.error("simulate compare: \(row.spoken.rawValue) does not converge: \(failure)")
+      }
+      return measures.allSatisfy { $0.failure == nil } ? .success : .failure
+    })
+
+  /// `nil`: interrupted.
+  private static func measures(seeds: Range<UInt64>, _ console: Console) -> [ProtocolMeasures]? {
+    let progress = Progress(console)
+    defer { console.progress(nil) }
+    var all: [ProtocolMeasures] = []
+    for spoken in LibraryWorld.SpokenProtocol.allCases {
+      var sum: ProtocolMeasures?
+      for seed in seeds {
+        if Interrupt.wasAsked { return nil }
+        progress.show("compare: \(spoken.rawValue), seed \(seed)")
+        let found = Comparison.measure(spoken, seed: seed)
+        if sum == nil { sum = found } else { sum?.add(found) }
+      }
+      if let sum { all.append(sum) }
+    }
+    return all
+  }
+}

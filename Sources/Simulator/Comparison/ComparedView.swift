@@ -1,0 +1,112 @@
+package import SyncProtocols
+package import UpdateMachine
+
+/// Items over Replicache's protocol: each is one value of the client view.
+enum ComparedView: ComparedProtocol {
+  typealias Model = ConfirmedView<ViewEdit>
+  typealias Server = ViewServer<ItemMutators>
+
+  static var spoken: LibraryWorld.SpokenProtocol { .clientView }
+  static var cadence: Cadence { .every(.seconds(60)) }
+
+  static func server(_ settings: ServerSettings) -> Server {
+    Server(truth: ViewTruth(view: ViewMap()), settings: settings, at: Moment(milliseconds: 0))
+  }
+
+  static func change(_ edit: ItemEdit, number: UInt64) -> ViewEdit {
+    ViewEdit(edit: edit)
+  }
+
+  static func request(_ push: PushRequest<ViewEdit>, at finger: ViewFinger?) -> MutationPush {
+    MutationPush(push)
+  }
+
+  static func fields(of item: Int64, in state: ViewMap<JSONValue>) -> JSONObject? {
+    state[ItemMutators.key(item)]?.object
+  }
+
+  static func json(_ place: ViewFinger) -> JSONValue {
+    .object(
+      JSONObject(
+        of: ("clientID", JSONValue(integerLiteral: Int64(place.client.number))),
+        ("serverStateID", .string(place.state.description))))
+  }
+
+  static func json(_ push: MutationPush) -> JSONValue { push.json }
+
+  /// A snapshot and the batch of a poll are the same.
+  static func json(_ pulled: PulledView<JSONValue>) -> JSONValue {
+    var object = JSONObject(
+      of: ("serverStateID", .string(pulled.state.description)),
+      ("checksum", JSONValue(integerLiteral: Int64(bitPattern: pulled.checksum))),
+      ("lastMutationID", JSONValue(integerLiteral: Int64(pulled.lastMutation.number))))
+    switch pulled.content {
+    case .delta(_, let changes):
+      object["patch"] = .array(
+        changes.map {
+          .object(JSONObject(of: ("key", .string($0.key.text)), ("value", $0.value ?? .null)))
+        })
+    case .full(let map):
+      var view = JSONObject()
+      for (key, value) in map { view[key.text] = value }
+      object["view"] = .object(view)
+    }
+    return .object(object)
+  }
+}
+
+/// The mutators of items, the same for the server and for its clients.
+package struct ItemMutators: SimulatedMutators {
+  package typealias Value = JSONValue
+
+  package init() {}
+
+  static func key(_ item: Int64) -> ViewKey { ViewKey("item/\(item)") }
+
+  package func run(
+    _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
+  ) throws(ChangeRefusal) -> JSONValue {
+    guard let edit = ItemEdit(name: name, arguments: arguments) else {
+      throw ChangeRefusal("no such edit")
+    }
+    let key = ItemMutators.key(edit.item)
+    guard let new = edit.make(transaction.get(key)?.object) else {
+      throw ChangeRefusal("no such item")
+    }
+    if let new { transaction.put(key, .object(new)) } else { transaction.del(key) }
+    return .null
+  }
+}
+
+/// A user's edit over Replicache's protocol.
+package struct ViewEdit: ViewMutation, Storable {
+  let edit: ItemEdit
+
+  init(edit: ItemEdit) { self.edit = edit }
+
+  package static var beginning: ViewMap<JSONValue>? { ViewMap() }
+
+  package var name: String { edit.name }
+
+  package var arguments: JSONValue { .object(edit.arguments) }
+
+  package func apply(to state: inout ViewMap<JSONValue>) throws(ChangeRefusal) -> JSONValue {
+    var transaction = ViewTransaction(on: state)
+    let value = try ItemMutators().run(name, arguments, in: &transaction)
+    state = transaction.view
+    return value
+  }
+
+  package func put(into bytes: inout ByteWriter) {
+    bytes.put(name)
+    bytes.put(arguments)
+  }
+
+  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let name: String = try bytes.take()
+    guard let edit = ItemEdit(name: name, arguments: try bytes.take()) else {
+      throw StoredFormError(expected: "an edit")
+    }
+    self.edit = edit
+  }
+}
