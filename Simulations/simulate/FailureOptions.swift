@@ -30,22 +30,22 @@ struct FailureOptions {
     if let file { try save(token, to: file, console) }
   }
 
+  private struct Curve: AppVisitor {
+    let token: RunToken
+    let goesOn: (ProbabilityCurve) -> Bool
+
+    func visit<App: SimulatedApp>(_ app: App.Type) -> (
+      curve: ProbabilityCurve, trace: Trace, oracle: Oracle
+    )? { Simulation<App>.curve(of: token, while: goesOn) }
+  }
+
   private func tellCurve(of token: RunToken, _ console: Console) {
     let progress = Progress(console)
     let goesOn: (ProbabilityCurve) -> Bool = { curve in
       progress.show("measuring the curve: \(curve.runs) runs")
       return !Interrupt.wasAsked
     }
-    let told =
-      switch token.configuration.world {
-      case .directory: Simulation<DirectoryApp>.curve(of: token, while: goesOn)
-      case .messages: Simulation<MessagesApp>.curve(of: token, while: goesOn)
-      case .ledger: Simulation<LedgerApp>.curve(of: token, while: goesOn)
-      case .records: Simulation<RecordsApp>.curve(of: token, while: goesOn)
-      case .tables: Simulation<TablesApp>.curve(of: token, while: goesOn)
-      case .streams: Simulation<StreamsApp>.curve(of: token, while: goesOn)
-      case .posts: Simulation<PostsApp>.curve(of: token, while: goesOn)
-      }
+    let told = token.configuration.world.visited(by: Curve(token: token, goesOn: goesOn))
     console.progress(nil)
     guard let told else { return console.out("The run does not fail: there is no curve.") }
     console.out("\n" + told.curve.lines(told.trace, oracle: told.oracle).joined(separator: "\n"))

@@ -109,13 +109,8 @@ struct RunOptions {
       }
       self.world = world
     }
-    switch spoken {
-    case .clientView: world = .ledger
-    case .recordSync: world = .records
-    case .tableSync: world = .tables
-    case .eventStream: world = .streams
-    case .eventQueue, nil: break
-    }
+    let worlds = LibraryWorld.allCases.filter { $0.spoken == spoken }
+    if worlds.count == 1 { self.world = worlds[0] }
     try setWorldOfPlant()
   }
 

@@ -68,6 +68,7 @@ struct RunReport {
     ]
     if options.isVerbose { lines.insert(row("  how often", faultLines), at: 7) }
     lines.append(row("audits of pages", audits))
+    lines.append(row("users' changes", changes))
     if let plant = options.configuration.plant {
       lines.append(row("plant", "\(plant.name), contract broken \(statistics.breaches) times"))
     }
@@ -139,7 +140,8 @@ struct RunReport {
     let rate = Double(statistics.steps) / max(outcome.seconds, 1e-9)
     return "{\"seeds\":\(statistics.seeds),\"steps\":\(statistics.steps),"
       + "\"clients\":\(options.configuration.clients),\"checks\":\(statistics.checks),"
-      + "\"audits\":\(auditsJSON),\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
+      + "\"audits\":\(auditsJSON),\"changes\":\(changesJSON),"
+      + "\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
       + "\"oracle\":\(oracle),"
       + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
       + "\"traceHash\":\"\(StateDigest(value: statistics.traceHash))\""
@@ -152,6 +154,18 @@ struct RunReport {
     let each = Double(counts.readings) / Double(counts.suspects)
     return "\(counts.suspects) suspects, \(counts.repairs) repairs, "
       + "\(counts.readings) fetches" + String(format: " (%.2f a suspect)", each)
+  }
+
+  private var changes: String {
+    let counts = statistics.changes
+    return "\(counts.made) made, \(counts.refused) refused, \(counts.conflicts) conflicts, "
+      + "\(counts.overruled) overruled"
+  }
+
+  private var changesJSON: String {
+    let counts = statistics.changes
+    return "{\"made\":\(counts.made),\"refused\":\(counts.refused),"
+      + "\"conflicts\":\(counts.conflicts),\"overruled\":\(counts.overruled)}"
   }
 
   private var auditsJSON: String {

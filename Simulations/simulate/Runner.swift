@@ -6,27 +6,31 @@ typealias Engine = SimulationEngine
 
 extension Engine {
   func run(_ configuration: SimulationConfiguration, twice: Bool = false) -> RunResult {
-    switch configuration.world {
-    case .directory: Simulation<DirectoryApp>.run(configuration, engine: self, twice: twice)
-    case .messages: Simulation<MessagesApp>.run(configuration, engine: self, twice: twice)
-    case .ledger: Simulation<LedgerApp>.run(configuration, engine: self, twice: twice)
-    case .records: Simulation<RecordsApp>.run(configuration, engine: self, twice: twice)
-    case .tables: Simulation<TablesApp>.run(configuration, engine: self, twice: twice)
-    case .streams: Simulation<StreamsApp>.run(configuration, engine: self, twice: twice)
-    case .posts: Simulation<PostsApp>.run(configuration, engine: self, twice: twice)
-    }
+    configuration.world.visited(
+      by: EngineRun(engine: self, configuration: configuration, twice: twice))
   }
 
   func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    switch configuration.world {
-    case .directory: Simulation<DirectoryApp>.trace(configuration, engine: self)
-    case .messages: Simulation<MessagesApp>.trace(configuration, engine: self)
-    case .ledger: Simulation<LedgerApp>.trace(configuration, engine: self)
-    case .records: Simulation<RecordsApp>.trace(configuration, engine: self)
-    case .tables: Simulation<TablesApp>.trace(configuration, engine: self)
-    case .streams: Simulation<StreamsApp>.trace(configuration, engine: self)
-    case .posts: Simulation<PostsApp>.trace(configuration, engine: self)
-    }
+    configuration.world.visited(by: EngineTrace(engine: self, configuration: configuration))
+  }
+}
+
+private struct EngineRun: AppVisitor {
+  let engine: Engine
+  let configuration: SimulationConfiguration
+  let twice: Bool
+
+  func visit<App: SimulatedApp>(_ app: App.Type) -> RunResult {
+    Simulation<App>.run(configuration, engine: engine, twice: twice)
+  }
+}
+
+private struct EngineTrace: AppVisitor {
+  let engine: Engine
+  let configuration: SimulationConfiguration
+
+  func visit<App: SimulatedApp>(_ app: App.Type) -> (RunResult, Trace) {
+    Simulation<App>.trace(configuration, engine: engine)
   }
 }
 

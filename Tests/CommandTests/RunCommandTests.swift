@@ -167,6 +167,19 @@ struct RunCommandTests {
 
   // MARK: Running
 
+  /// Each protocol has its own way of settling what several users do at once.
+  @Test(arguments: [
+    ("client-view", ["refused"]), ("record-sync", ["conflicts", "overruled"]),
+    ("table-sync", ["refused"]), ("event-stream", ["conflicts", "overruled"]),
+  ])
+  func `changes meet those of others in every protocol`(name: String, ways: [String]) throws {
+    let run = CommandRun("run --seeds 40 --protocol \(name) --json")
+    #expect(run.code == .success)
+    let changes = try #require(run.json()["changes"] as? [String: Int])
+    #expect(changes["made"] ?? 0 > 200)
+    for way in ways { #expect(changes[way] ?? 0 > 0, "\(way)") }
+  }
+
   @Test func `run prints a table, and its last line is one JSON object`() throws {
     let run = CommandRun("run --seeds 50 --json")
     #expect(run.code == .success)
@@ -174,7 +187,7 @@ struct RunCommandTests {
     let object = try run.json()
     let fields = [
       "seeds", "steps", "clients", "checks", "faults", "failures", "oracle", "seconds",
-      "stepsPerSecond", "traceHash", "audits",
+      "stepsPerSecond", "traceHash", "audits", "changes",
     ]
     #expect(Set(object.keys) == Set(fields))
     #expect(object["seeds"] as? Int == 50)
@@ -193,6 +206,10 @@ struct RunCommandTests {
     let (suspects, fetches) = (audits["suspects"] ?? 0, audits["fetches"] ?? 0)
     #expect(suspects > 0 && fetches <= suspects && audits["repairs"] ?? 0 <= fetches)
     #expect(run.output.joined().contains("audits of pages       \(suspects) suspects, "))
+    let changes = try #require(object["changes"] as? [String: Int])
+    #expect(Set(changes.keys) == ["made", "refused", "conflicts", "overruled"])
+    #expect(
+      run.output.joined().contains("users' changes        \(changes["made"] ?? 0) made, "))
     let hash = try #require(object["traceHash"] as? String)
     #expect(hash.count == 16 && hash.allSatisfy(\.isHexDigit))
     #expect(run.output.joined().contains("trace hash            \(hash)"))

@@ -60,6 +60,8 @@ struct RunStatisticsTests {
     one.breaches = 1
     one.audits.suspects = 3
     one.audits.readings = 2
+    one.changes.made = 7
+    one.changes.overruled = 1
     var other = RunResult(seed: 2)
     other.steps = 5
     other.convergence = .seconds(1)
@@ -67,6 +69,9 @@ struct RunStatisticsTests {
     other.statuses = 0b110
     other.audits.suspects = 1
     other.audits.repairs = 1
+    other.changes.made = 2
+    other.changes.refused = 3
+    other.changes.conflicts = 4
     other.rows.note(.expired, isRegistering: true)
     let sum = added([one, other])
     #expect(sum.seeds == 2)
@@ -80,6 +85,8 @@ struct RunStatisticsTests {
     #expect(sum.rows.polling[6] == 1 && sum.rows.registering[6] == 1)
     #expect(sum.breaches == 1)
     #expect(sum.audits.suspects == 4 && sum.audits.readings == 2 && sum.audits.repairs == 1)
+    #expect(sum.changes.made == 9 && sum.changes.refused == 3)
+    #expect(sum.changes.conflicts == 4 && sum.changes.overruled == 1)
     #expect(sum.failures == 0 && sum.shortestFailure == nil)
   }
 

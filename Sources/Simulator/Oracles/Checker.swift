@@ -62,6 +62,8 @@ struct Checker<App: SimulatedApp> {
     var checksum: UInt64?
     /// Whether the saved form was read.
     var isLoaded = false
+    /// The newest change, and how many the outbox knows as overruled; `nil`: not looked at yet.
+    var changes: (newest: MutationTicket, overruled: Int)?
     /// Whether the last input may end an outage, or may restart the time it is counted from.
     var endsOutage = false
 
@@ -175,6 +177,24 @@ struct Checker<App: SimulatedApp> {
     judgeClaim(claim, client, body.machine, at: now)
   }
 
+  /// Counts what became of a user's changes.
+  private mutating func count(_ input: Body.Input?, _ client: Int, _ body: Body) {
+    guard let outbox = body.local?.outbox else { return }
+    let old = accounts[client].changes
+    let new = (newest: outbox.newestTicket, overruled: outbox.overruledCount)
+    accounts[client].changes = new
+    switch input {
+    case .pushAnswered(_, .refused): result.changes.refused += 1
+    case .pushAnswered(_, .behind), .pushAnswered(_, .acceptedOnly): result.changes.conflicts += 1
+    default: break
+    }
+    guard let old else { return }
+    result.changes.overruled += Int64(max(0, new.overruled - old.overruled))
+    if input == nil, new.newest > old.newest {
+      result.changes.made += Int64(new.newest.number - old.newest.number)
+    }
+  }
+
   /// Judges an input's effects, the client against the truth, and what the client claims. Called
   /// after the input, which is `nil` for a user's action.
   mutating func judge(
@@ -185,6 +205,7 @@ struct Checker<App: SimulatedApp> {
     if let violation = body.violation() {
       report(.walls, client, now, violation.rule, violation.found)
     }
+    count(input, client, body)
     let wasLoaded = accounts[client].isLoaded
     accounts[client].isLoaded = body.isLoaded
     let given = Given(input)

@@ -27,6 +27,8 @@ public struct RunResult: Sendable {
   package var breaches: Int64 = 0
   /// How often pages contradicted what clients held, and how that ended.
   package var audits = AuditCounts()
+  /// What became of the users' changes.
+  package var changes = ChangeCounts()
   /// The number of draws in the run.
   package var choices: Int64 = 0
   /// A hash of finger, status and the model's checksum at every step.
@@ -48,6 +50,28 @@ public struct RunResult: Sendable {
       expected: "seed \(seed) gives one trace: hash \(hash), \(steps) steps, \(choices) choices",
       found: "seed \(seed) gave two traces: hash \(hash) and \(again.hash), "
         + "\(steps) and \(again.steps) steps, \(choices) and \(again.choices) choices")
+  }
+}
+
+/// What became of the users' changes.
+package struct ChangeCounts: Hashable, Sendable {
+  /// Changes that users made.
+  package var made: Int64 = 0
+  /// Pushes that the server refused a change of.
+  package var refused: Int64 = 0
+  /// Pushes that the server did nothing or only a part of, because of what others had done.
+  package var conflicts: Int64 = 0
+  /// Changes that the confirmed state made pointless (`MutationState.overruled`).
+  package var overruled: Int64 = 0
+
+  package init() {}
+
+  /// Adds the counts of `other`.
+  package mutating func add(_ other: ChangeCounts) {
+    made += other.made
+    refused += other.refused
+    conflicts += other.conflicts
+    overruled += other.overruled
   }
 }
 

@@ -24,6 +24,8 @@ public struct RunStatistics: Sendable {
   public private(set) var breaches: Int64 = 0
   /// How often pages contradicted what clients held, and how that ended.
   package private(set) var audits = AuditCounts()
+  /// What became of the users' changes.
+  package private(set) var changes = ChangeCounts()
   /// The number of runs in which an oracle objected.
   public private(set) var failures: Int64 = 0
   /// The failing run with the fewest steps; among equals, the one with the smallest seed.
@@ -46,6 +48,7 @@ public struct RunStatistics: Sendable {
     rows.add(result.rows)
     breaches += result.breaches
     audits.add(result.audits)
+    changes.add(result.changes)
     traceHash &+= result.hash.value
     guard result.finding != nil else { return }
     failures += 1
@@ -65,6 +68,7 @@ public struct RunStatistics: Sendable {
     rows.add(other.rows)
     breaches += other.breaches
     audits.add(other.audits)
+    changes.add(other.changes)
     traceHash &+= other.traceHash
     failures += other.failures
     if let failure = other.shortestFailure { noteFailure(failure) }

@@ -1,40 +1,59 @@
+/// Something to do with the app of one of the library's worlds, whichever it is.
+package protocol AppVisitor {
+  associatedtype Answer
+  func visit<App: SimulatedApp>(_ app: App.Type) -> Answer
+}
+
 extension LibraryWorld {
+  /// Calls the visitor with the app of this world. No other place lists the apps.
+  package func visited<Visitor: AppVisitor>(by visitor: Visitor) -> Visitor.Answer {
+    switch self {
+    case .directory: visitor.visit(DirectoryApp.self)
+    case .messages: visitor.visit(MessagesApp.self)
+    case .ledger: visitor.visit(LedgerApp.self)
+    case .posts: visitor.visit(PostsApp.self)
+    case .records: visitor.visit(RecordsApp.self)
+    case .tables: visitor.visit(TablesApp.self)
+    case .streams: visitor.visit(StreamsApp.self)
+    }
+  }
+
   /// As ``Simulation/run(_:)`` in the world that the configuration names.
   package static func run(_ configuration: SimulationConfiguration) -> RunResult {
-    switch configuration.world {
-    case .directory: Simulation<DirectoryApp>.run(configuration)
-    case .messages: Simulation<MessagesApp>.run(configuration)
-    case .ledger: Simulation<LedgerApp>.run(configuration)
-    case .records: Simulation<RecordsApp>.run(configuration)
-    case .tables: Simulation<TablesApp>.run(configuration)
-    case .streams: Simulation<StreamsApp>.run(configuration)
-    case .posts: Simulation<PostsApp>.run(configuration)
+    configuration.world.visited(by: Run(configuration: configuration))
+  }
+
+  private struct Run: AppVisitor {
+    let configuration: SimulationConfiguration
+
+    func visit<App: SimulatedApp>(_ app: App.Type) -> RunResult {
+      Simulation<App>.run(configuration)
     }
   }
 
   /// As ``Simulation/trace(_:)``.
   package static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    switch configuration.world {
-    case .directory: Simulation<DirectoryApp>.trace(configuration)
-    case .messages: Simulation<MessagesApp>.trace(configuration)
-    case .ledger: Simulation<LedgerApp>.trace(configuration)
-    case .records: Simulation<RecordsApp>.trace(configuration)
-    case .tables: Simulation<TablesApp>.trace(configuration)
-    case .streams: Simulation<StreamsApp>.trace(configuration)
-    case .posts: Simulation<PostsApp>.trace(configuration)
+    configuration.world.visited(by: TracedRun(configuration: configuration))
+  }
+
+  private struct TracedRun: AppVisitor {
+    let configuration: SimulationConfiguration
+
+    func visit<App: SimulatedApp>(_ app: App.Type) -> (RunResult, Trace) {
+      Simulation<App>.trace(configuration)
     }
   }
 
   /// As ``Simulation/traceReplay(_:)``.
   package static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
-    switch token.configuration.world {
-    case .directory: Simulation<DirectoryApp>.traceReplay(token)
-    case .messages: Simulation<MessagesApp>.traceReplay(token)
-    case .ledger: Simulation<LedgerApp>.traceReplay(token)
-    case .records: Simulation<RecordsApp>.traceReplay(token)
-    case .tables: Simulation<TablesApp>.traceReplay(token)
-    case .streams: Simulation<StreamsApp>.traceReplay(token)
-    case .posts: Simulation<PostsApp>.traceReplay(token)
+    token.configuration.world.visited(by: Replay(token: token))
+  }
+
+  private struct Replay: AppVisitor {
+    let token: RunToken
+
+    func visit<App: SimulatedApp>(_ app: App.Type) -> (RunResult, Trace) {
+      Simulation<App>.traceReplay(token)
     }
   }
 
@@ -42,14 +61,15 @@ extension LibraryWorld {
   package static func shrunk(
     _ configuration: SimulationConfiguration, while goesOn: @escaping (Shrinker) -> Bool
   ) -> Shrunk? {
-    switch configuration.world {
-    case .directory: Simulation<DirectoryApp>.shrunk(configuration, while: goesOn)
-    case .messages: Simulation<MessagesApp>.shrunk(configuration, while: goesOn)
-    case .ledger: Simulation<LedgerApp>.shrunk(configuration, while: goesOn)
-    case .records: Simulation<RecordsApp>.shrunk(configuration, while: goesOn)
-    case .tables: Simulation<TablesApp>.shrunk(configuration, while: goesOn)
-    case .streams: Simulation<StreamsApp>.shrunk(configuration, while: goesOn)
-    case .posts: Simulation<PostsApp>.shrunk(configuration, while: goesOn)
+    configuration.world.visited(by: Shrinking(configuration: configuration, goesOn: goesOn))
+  }
+
+  private struct Shrinking: AppVisitor {
+    let configuration: SimulationConfiguration
+    let goesOn: (Shrinker) -> Bool
+
+    func visit<App: SimulatedApp>(_ app: App.Type) -> Shrunk? {
+      Simulation<App>.shrunk(configuration, while: goesOn)
     }
   }
 }

@@ -79,6 +79,9 @@ extension Outbox {
   /// The last ticket given.
   package var newestTicket: MutationTicket { lastTicket }
 
+  /// How many groups of mutations are remembered as overruled.
+  package var overruledCount: Int { overruled.count }
+
   /// Returns what became of a mutation. `nil`: the ticket was never given, or was resolved so long
   /// ago that acknowledged, discarded and overruled are no longer told apart. O(n).
   package func state(of ticket: MutationTicket) -> MutationState? {
