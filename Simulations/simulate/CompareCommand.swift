@@ -17,7 +17,7 @@ extension Simulate {
       Options:
         --seed N    the first seed (1)
         --seeds N   the number of workloads, each of another seed (10)
-        --json      print one JSON object: protocols is a list of objects
+        --json      print one JSON object on the last line: protocols is a list of objects
         --svg FILE  draw the table as a picture, too
 
       The columns, each the mean of one workload unless it says otherwise:
@@ -50,7 +50,8 @@ extension Simulate {
         return .interrupted
       }
       let table = ComparisonTable(measures)
-      console.out(arguments.has("--json") ? try table.json(firstSeed: first) : table.text)
+      console.out(table.text)
+      if arguments.has("--json") { console.out(try table.json(firstSeed: first)) }
       if let file = arguments.values["--svg"] {
         do {
           try Data(table.svg.utf8).write(to: URL(filePath: file))

@@ -89,7 +89,7 @@ struct ComparisonTable {
       let protocols: [Row]
     }
     let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let data = try encoder.encode(Document(firstSeed: firstSeed, protocols: rows))
     return String(decoding: data, as: UTF8.self)
   }

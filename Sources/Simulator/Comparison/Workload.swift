@@ -28,7 +28,7 @@ struct Workload: Sendable {
   private(set) var edits: [Edit] = []
   private(set) var events: [(at: Moment, device: Int, event: Event)] = []
   /// When the server restarts and loses what it remembers of its clients.
-  let restarts: [Moment]
+  var restarts: [Moment]
 
   /// Users stop, all devices come back, and no request is lost any more.
   static var calm: Moment { Moment(milliseconds: 30 * minute) }
