@@ -181,7 +181,7 @@ struct RunCommandTests {
   }
 
   @Test func `run prints a table, and its last line is one JSON object`() throws {
-    let run = CommandRun("run --seeds 50 --json")
+    let run = CommandRun("run --seeds 80 --json")
     #expect(run.code == .success)
     #expect(run.errors == [])
     let object = try run.json()
@@ -190,12 +190,12 @@ struct RunCommandTests {
       "stepsPerSecond", "traceHash", "audits", "changes",
     ]
     #expect(Set(object.keys) == Set(fields))
-    #expect(object["seeds"] as? Int == 50)
+    #expect(object["seeds"] as? Int == 80)
     #expect(object["clients"] as? Int == 4)
     #expect(object["failures"] as? Int == 0)
     #expect(object["oracle"] is NSNull)
-    #expect(try #require(object["steps"] as? Int) > 50 * 300)
-    #expect(try #require(object["checks"] as? Int) > 50 * 300)
+    #expect(try #require(object["steps"] as? Int) > 80 * 200)
+    #expect(try #require(object["checks"] as? Int) > 80 * 200)
     #expect(try #require(object["seconds"] as? Double) > 0)
     #expect(try #require(object["stepsPerSecond"] as? Double) > 0)
     let faults = try #require(object["faults"] as? [String: Int])
@@ -298,7 +298,9 @@ struct RunCommandTests {
     #expect(hash.code == .success)
     #expect(hash.output.count == 1)
     #expect(trace.output.last == "hash \(hash.output[0])")
-    let result = Simulation<DirectoryApp>.run(SimulationConfiguration(seed: 3))
+    var configuration = SimulationConfiguration(seed: 3)
+    configuration.world = LibraryWorld.drawn(by: 3)
+    let result = LibraryWorld.run(configuration)
     #expect(hash.output == ["\(result.hash)"])
   }
 

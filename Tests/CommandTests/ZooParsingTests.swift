@@ -79,7 +79,9 @@ struct ZooParsingTests {
     ),
     (
       "S.\n\nworld moon", 3,
-      "expected \"world\" and one of directory, messages, ledger, posts, records, streams"
+      """
+      expected "world" and one of directory, messages, ledger, posts, records, tables, streams
+      """
     ),
     ("S.\n\n-a", 3, "expected \"in FILE\" before the first change"),
     ("S.\n\nin Sources/A.swift\n+a", 4, "expected a line with \"-\" before one with \"+\""),

@@ -78,13 +78,15 @@ struct ComparisonTests {
     static func json(_ batch: QueueBatch<ItemsEvent>) -> JSONValue { ComparedQueue.json(batch) }
   }
 
-  /// Without restarts, which would repair it, a lost event is never made up for.
-  @Test func `devices that show different things are noticed`() throws {
-    var workload = Workload(seed: 1)
-    workload.restarts = []
-    var run = ComparedRun<LossyQueue>(workload, seed: 1)
-    let failure = try #require(run.run().failure)
-    #expect(failure.contains("shows"))
+  /// Without restarts, which would repair it, a lost event shows unless its item changes later.
+  @Test func `devices that show different things are noticed`() {
+    let failures = (UInt64(1)...10).compactMap { seed in
+      var workload = Workload(seed: seed)
+      workload.restarts = []
+      var run = ComparedRun<LossyQueue>(workload, seed: seed)
+      return run.run().failure
+    }
+    #expect(failures.contains { $0.contains("shows") })
   }
 
   @Test func `a workload is decided before anything runs`() {

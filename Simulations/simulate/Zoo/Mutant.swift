@@ -142,7 +142,8 @@ private struct MutantParser {
     case ("world", let world?) where words.count == 2 && LibraryWorld(rawValue: world) != nil:
       mutant.named = LibraryWorld(rawValue: world)
     case ("world", _):
-      throw malformed("expected \"world\" and one of directory, messages, ledger, posts, records")
+      let names = LibraryWorld.allCases.map(\.rawValue).joined(separator: ", ")
+      throw malformed("expected \"world\" and one of \(names)")
     case ("in", let path?) where words.count == 2:
       guard path.hasPrefix("Sources/"), path.hasSuffix(".swift"), !path.contains("..") else {
         throw malformed("expected a file like Sources/UpdateMachine/Machine/Machine.swift")

@@ -1,7 +1,8 @@
 package import SyncProtocols
 package import UpdateMachine
 
-/// Items over Zulip's protocol: each edit is an event, and a second copy of a push is a second edit.
+/// Items over Zulip's protocol: each edit is an event, and a second copy of a push is a second
+/// edit.
 enum ComparedQueue: ComparedProtocol {
   typealias Model = QueuedItems
   typealias Server = EventQueueServer<ItemsTruth>

@@ -11,7 +11,8 @@ package struct ProtocolMeasures: Sendable {
   package private(set) var runs: Int64 = 1
   /// The changes that users made. They cannot change what they do not see.
   package internal(set) var changes: Int64 = 0
-  /// Registers, polls and pushes that left a device. Each answer of a subscription counts as a poll.
+  /// Registers, polls and pushes that left a device. Each answer of a subscription counts as a
+  /// poll.
   package internal(set) var requests: Int64 = 0
   /// The bodies of all requests that left a device, as JSON.
   package internal(set) var bytesUp: Int64 = 0
