@@ -16,7 +16,7 @@ extension Simulate {
 
       Options:
         --seed N    the first seed (1)
-        --seeds N   the number of workloads, each of another seed (10)
+        --seeds N   the number of workloads, each of another seed (5)
         --json      print one JSON object on the last line: protocols is a list of objects
         --svg FILE  draw the table as a picture, too
 
@@ -44,7 +44,7 @@ extension Simulate {
       let arguments = try Arguments(
         words, options: ["--seed", "--seeds", "--svg"], flags: ["--json"])
       let first = try arguments.number("--seed", in: UInt64(0)...UInt64(1 << 62)) ?? 1
-      let count = try arguments.number("--seeds", in: UInt64(1)...10_000) ?? 10
+      let count = try arguments.number("--seeds", in: UInt64(1)...10_000) ?? 5
       guard let measures = measures(seeds: first..<(first + count), console) else {
         console.out("Interrupted.")
         return .interrupted

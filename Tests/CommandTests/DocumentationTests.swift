@@ -37,6 +37,14 @@ import Testing
     #expect(shown.count >= 10)
   }
 
+  @Test func `the README and the article show what compare prints`() throws {
+    let table = try #require(CommandRun("compare").output.first)
+    let block = "```\n\(table)\n```\n"
+    #expect(try text("README.md").contains(block), "\(table)")
+    let article = "Sources/SyncProtocols/SyncProtocols.docc/FiveProtocols.md"
+    #expect(try text(article).contains(block))
+  }
+
   @Test func `every claim in the README's banner is one that the machine makes`() throws {
     let said = try text(banner).split(separator: "\n")
     let lines = try text("README.md").split(separator: "\n")
