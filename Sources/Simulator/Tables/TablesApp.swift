@@ -138,8 +138,8 @@ package struct TablesTruth: ServerTruth {
 
   private(set) var rows = VersionedMap<RowKey, Row>()
   private(set) var deleted = VersionedMap<RowKey, Bool>()
-  /// Rows that came back after they had been deleted.
-  private(set) var revived: [RowKey] = []
+  /// What the server should not have made or refused.
+  private(set) var wrong: [String] = []
   private var made = VersionedMap<String, Made>()
   private var changes: Int64 = 0
 
@@ -159,7 +159,7 @@ package struct TablesTruth: ServerTruth {
     let key = change.row
     switch change {
     case .insert(_, let parent, let fields):
-      if deleted[key] == true { revived.append(key) }
+      if deleted[key] == true { noteWrong("\(key) comes back after its deletion") }
       rows[key] = Row(version: 1, parent: parent, fields: fields)
     case .set(_, let fields):
       rows[key]?.version += 1
@@ -179,6 +179,8 @@ package struct TablesTruth: ServerTruth {
       delete(child)
     }
   }
+
+  mutating func noteWrong(_ what: String) { wrong.append(what) }
 
   mutating func note(_ change: TableChange, by client: ClientID, at position: Int64) {
     let name = TablesTruth.name(of: change, by: client)

@@ -38,7 +38,7 @@ package struct TablesUser: OutboxUser {
   /// How often each change was sent by each client, in any process.
   private var sends = VersionedMap<String, Int>()
   /// The checksums of what this client has shown when it was up to date.
-  private var whole: Set<UInt64> = []
+  private var whole = VersionedMap<UInt64, Bool>()
   /// When the client last took an input.
   private var now = Moment.distantPast
 
@@ -142,7 +142,7 @@ package struct TablesUser: OutboxUser {
     if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
     let confirmed = TablesApp.checksum(of: model)
     if position >= 0 {
-      whole.insert(confirmed)
+      whole[confirmed] = true
     } else if model.state.isWhole ? !whole.contains(confirmed) : !model.state.rows.isEmpty {
       return UserObjection(
         .replica, "what was whole before is shown until all is fetched", TablesApp.describe(model))
