@@ -84,6 +84,10 @@ package struct TablesUser: OutboxUser {
     // Most users see that they are not connected.
     let isConnected = client.freshness(at: now).claim == .connected
     guard isConnected || choices.happens(.users, 1, in: 8) else { return [] }
+    let isRoomy = outbox.count + 2 <= TablesUser.pendingMaximum
+    if isRoomy, choices.happens(.users, 1, in: 4) {
+      return TablesApp.rescue(local.view.state, &choices).map { .mutates($0) }
+    }
     var actions: [Action] = []
     for count in 0...Int(choices.draw(.users, below: 3)) {
       guard outbox.count + count < TablesUser.pendingMaximum else { break }
