@@ -39,8 +39,8 @@ struct TablesWorldTests {
     truth.apply(.insert(RowKey(2, 4), parent: nil, JSONObject()))
     truth.apply(.delete(RowKey(0, 1)))
     #expect(truth.rows.map { $0.key } == [RowKey(2, 4)])
-    #expect(truth.revived == [])
+    #expect(truth.wrong == [])
     truth.apply(.insert(RowKey(2, 3), parent: nil, JSONObject()))
-    #expect(truth.revived == [RowKey(2, 3)])
+    #expect(truth.wrong == ["2/3 comes back after its deletion"])
   }
 }

@@ -76,6 +76,19 @@ struct TableSyncFetchTests {
     }
   }
 
+  @Test func `stamps may be whole seconds, and nothing is missed`() throws {
+    var desk = try TableDesk.filled()
+    desk.server.resolution = .seconds(1)
+    var client = TableFollower()
+    desk.now = Moment(milliseconds: 1999)
+    try client.follow(&desk)
+    desk.server.restart()
+    try desk.server.make(.set(node(1), fields("day", 3)), at: desk.now)
+    #expect(desk.server.allRows.first?.stamp == TableStamp(milliseconds: 1000))
+    try client.follow(&desk)
+    #expect(client.shown == desk.shown)
+  }
+
   @Test func `only what is newer is applied`() throws {
     var desk = try TableDesk.filled()
     var client = TableFollower()

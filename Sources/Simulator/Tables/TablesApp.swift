@@ -22,7 +22,7 @@ package enum TablesApp: SimulatedApp {
   /// Only new rows, each below those before it.
   package static func beginning(_ choices: inout Choices) -> TablesTruth {
     var truth = TablesTruth()
-    for _ in 0..<choices.draw(.workload, in: 0...5) {
+    for _ in 0..<choices.draw(.workload, in: 0...12) {
       let rows = truth.rows.map { $0.key }
       truth.apply(newRow(truth.nextID, "others", among: rows, .workload, &choices))
     }
@@ -42,14 +42,31 @@ package enum TablesApp: SimulatedApp {
   ) -> TableChange {
     let kind = choices.draw(stream, below: 8)
     guard !rows.isEmpty, kind > 2 else { return newRow(id, name, among: rows, stream, &choices) }
-    let row = rows[Int(choices.draw(stream, below: UInt64(rows.count)))]
-    if kind == 3 { return .delete(row) }
+    if kind == 3 {
+      // Half of the deletions take a node, and all that is below it.
+      let nodes = rows.filter { $0.table == 0 }
+      let isNode = !nodes.isEmpty && choices.happens(stream, 1, in: 2)
+      return .delete(pick(isNode ? nodes : rows, stream, &choices))
+    }
+    let row = pick(rows, stream, &choices)
     if kind < 6, row.table > 0 {
       return .move(row, parent: parent(in: row.table - 1, among: rows, stream, &choices))
     }
     var fields = JSONObject()
     fields[choices.pick(stream, ["a", "b"])] = .string("\(name) \(id)")
     return .set(row, fields)
+  }
+
+  /// Moves a row to another node, and deletes the node that it was in. Empty: there is no such row.
+  static func rescue(_ state: TableState, _ choices: inout Choices) -> [TableChange] {
+    let rows = state.rows.map { $0.value }.filter { $0.key.table == 1 && $0.parent != nil }
+    guard !rows.isEmpty else { return [] }
+    let row = rows[Int(choices.draw(.users, below: UInt64(rows.count)))]
+    guard let node = row.parent else { return [] }
+    let others = state.rows.map { $0.key }.filter { $0.table == 0 && $0 != node }
+    return [
+      .move(row.key, parent: parent(in: 0, among: others, .users, &choices)), .delete(node),
+    ]
   }
 
   private static func newRow(
@@ -67,9 +84,13 @@ package enum TablesApp: SimulatedApp {
     in table: UInt8, among rows: [RowKey], _ stream: Choices.Stream, _ choices: inout Choices
   ) -> Int64? {
     let parents = rows.filter { $0.table == table }
-    let index = Int(choices.draw(stream, below: UInt64(parents.count) + 1))
-    return index < parents.count ? parents[index].id : nil
+    if parents.isEmpty || choices.happens(stream, 1, in: 8) { return nil }
+    return pick(parents, stream, &choices).id
   }
+
+  private static func pick(
+    _ rows: [RowKey], _ stream: Choices.Stream, _ choices: inout Choices
+  ) -> RowKey { rows[Int(choices.draw(stream, below: UInt64(rows.count)))] }
 
   /// A snapshot of another number of tables.
   package static func snapshotToRefuse(_ truth: TablesTruth) -> TableSnapshot? {
@@ -138,8 +159,8 @@ package struct TablesTruth: ServerTruth {
 
   private(set) var rows = VersionedMap<RowKey, Row>()
   private(set) var deleted = VersionedMap<RowKey, Bool>()
-  /// Rows that came back after they had been deleted.
-  private(set) var revived: [RowKey] = []
+  /// What the server should not have made or refused.
+  private(set) var wrong: [String] = []
   private var made = VersionedMap<String, Made>()
   private var changes: Int64 = 0
 
@@ -159,7 +180,7 @@ package struct TablesTruth: ServerTruth {
     let key = change.row
     switch change {
     case .insert(_, let parent, let fields):
-      if deleted[key] == true { revived.append(key) }
+      if deleted[key] == true { noteWrong("\(key) comes back after its deletion") }
       rows[key] = Row(version: 1, parent: parent, fields: fields)
     case .set(_, let fields):
       rows[key]?.version += 1
@@ -179,6 +200,8 @@ package struct TablesTruth: ServerTruth {
       delete(child)
     }
   }
+
+  mutating func noteWrong(_ what: String) { wrong.append(what) }
 
   mutating func note(_ change: TableChange, by client: ClientID, at position: Int64) {
     let name = TablesTruth.name(of: change, by: client)

@@ -18,8 +18,8 @@ enum TablesOracle {
       return UserObjection(
         .causality, "\(key) shows with its parent", TablesApp.describe(model))
     }
-    if let key = truth.revived.first {
-      return UserObjection(.input, "\(key), which was deleted, stays gone", "\(truth)")
+    if let wrong = truth.wrong.first {
+      return UserObjection(.input, "the server makes what is possible, and only that", wrong)
     }
     return objectionToChanges(local.outbox, book, truth, at: position, sends)
   }

@@ -14,7 +14,7 @@ package struct TablesServer: SimulatedServer {
   package private(set) var truth: TablesTruth
   private var commits: [Commit] = []
   /// The position of each place in a subscription up to which everything was sent.
-  private var given: [Heard: Int64] = [:]
+  private var given = VersionedMap<Heard, Int64>()
   private var clientCount: UInt64 = 0
   private var waits: [Wait] = []
   private var ended: [Ended] = []
@@ -27,9 +27,13 @@ package struct TablesServer: SimulatedServer {
     var checksum: UInt64
   }
 
-  private struct Heard: Hashable, Sendable {
+  private struct Heard: Comparable, Sendable {
     var subscription: UInt64
     var count: UInt64
+
+    static func < (one: Heard, other: Heard) -> Bool {
+      (one.subscription, one.count) < (other.subscription, other.count)
+    }
   }
 
   private struct Wait: Sendable {
@@ -43,7 +47,7 @@ package struct TablesServer: SimulatedServer {
     self.now = now
     for (key, row) in truth.rows {
       // Parents come first, because their tables do.
-      try? tables.make(.insert(key, parent: row.parent, row.fields), at: now)
+      make(.insert(key, parent: row.parent, row.fields))
     }
     note()
   }
@@ -193,9 +197,18 @@ package struct TablesServer: SimulatedServer {
 
   package mutating func commit(_ change: TableChange, at now: Moment) {
     self.now = now
-    try? tables.make(change, at: now)
+    make(change)
     truth.apply(change)
     note()
+  }
+
+  /// Makes a change by others, which is always possible.
+  private mutating func make(_ change: TableChange) {
+    do throws(ChangeRefusal) {
+      try tables.make(change, at: now)
+    } catch {
+      truth.noteWrong("\(change) is refused: \(error.code)")
+    }
   }
 
   package var nextDue: Moment { waits.map(\.until).min() ?? Moment(milliseconds: .max) }
@@ -238,6 +251,8 @@ package struct TablesServer: SimulatedServer {
     tables.pageMaximum = Int(choices.pick(.server, [100, 3, 1]))
     tables.notificationMaximum = Int(choices.pick(.server, [100, 2, 1]))
     tables.bufferMaximum = Int(choices.pick(.server, [1000, 10, 3]))
+    tables.resolution = choices.pick(
+      .server, [.milliseconds(1), .seconds(1), .seconds(10), .seconds(60)])
   }
 
   package mutating func liftLimits() {}

@@ -38,7 +38,7 @@ package struct TablesUser: OutboxUser {
   /// How often each change was sent by each client, in any process.
   private var sends = VersionedMap<String, Int>()
   /// The checksums of what this client has shown when it was up to date.
-  private var whole: Set<UInt64> = []
+  private var whole = VersionedMap<UInt64, Bool>()
   /// When the client last took an input.
   private var now = Moment.distantPast
 
@@ -84,6 +84,10 @@ package struct TablesUser: OutboxUser {
     // Most users see that they are not connected.
     let isConnected = client.freshness(at: now).claim == .connected
     guard isConnected || choices.happens(.users, 1, in: 8) else { return [] }
+    let isRoomy = outbox.count + 2 <= TablesUser.pendingMaximum
+    if isRoomy, choices.happens(.users, 1, in: 4) {
+      return TablesApp.rescue(local.view.state, &choices).map { .mutates($0) }
+    }
     var actions: [Action] = []
     for count in 0...Int(choices.draw(.users, below: 3)) {
       guard outbox.count + count < TablesUser.pendingMaximum else { break }
@@ -142,7 +146,7 @@ package struct TablesUser: OutboxUser {
     if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
     let confirmed = TablesApp.checksum(of: model)
     if position >= 0 {
-      whole.insert(confirmed)
+      whole[confirmed] = true
     } else if model.state.isWhole ? !whole.contains(confirmed) : !model.state.rows.isEmpty {
       return UserObjection(
         .replica, "what was whole before is shown until all is fetched", TablesApp.describe(model))

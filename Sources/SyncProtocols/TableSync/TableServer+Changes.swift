@@ -1,7 +1,7 @@
 package import UpdateMachine
 
-// Changes of rows. All are made here, one after the other, whoever makes them. So of two changes of
-// one row the later one stands, on all devices.
+// Changes of rows. The server makes all changes, one after another. If two devices change the same
+// row, the later change wins on every device.
 
 extension TableServer {
   /// Makes a change. Throws, and does nothing, if it is impossible:
@@ -14,13 +14,13 @@ extension TableServer {
   /// | `no-parent` | a row of the top table has no parent |
   package mutating func make(_ change: TableChange, at now: Moment) throws(ChangeRefusal) {
     let key = change.row
-    guard Int(key.table) < tables.count else { throw ChangeRefusal("unknown") }
+    guard key.table < tableCount else { throw ChangeRefusal("unknown") }
     switch change {
     case .insert(_, let parent, let fields):
       if taken.contains(key) { throw ChangeRefusal("taken") }
       try checkParent(parent, of: key)
-      taken.insert(key)
-      tables[Int(key.table)][key.id] = Row(stamp: tick(now), parent: parent, fields: fields)
+      taken[key] = true
+      stored[key] = Row(stamp: tick(now), parent: parent, fields: fields)
       announce(key)
     case .set(_, let fields):
       try checkRow(key)
@@ -46,16 +46,11 @@ extension TableServer {
   /// A row that was moved into the node is an exception, which is ours: a client that was away
   /// during the move holds it below another node, and would keep it for ever.
   private mutating func delete(_ key: RowKey, at now: Moment) {
-    let below = rows(below: key)
-    let forgets =
-      key.table == 0 && below.contains { tables[Int($0.table)][$0.id]?.wasMoved == true }
-      && commits(.forgetsMoved)
-    for row in below {
-      let leavesTrace = tables[Int(row.table)][row.id]?.wasMoved == true && !forgets
-      if key.table > 0 || leavesTrace {
+    for (row, old) in rows(below: key) {
+      if key.table > 0 || old.wasMoved {
         bury(row, at: now)
       } else {
-        tables[Int(row.table)][row.id] = nil
+        stored[row] = nil
       }
     }
     bury(key, at: now)
@@ -70,28 +65,31 @@ extension TableServer {
   }
 
   private mutating func update(_ key: RowKey, at now: Moment, _ body: (inout Row) -> Void) {
-    guard var row = tables[Int(key.table)][key.id] else { return }
+    guard var row = stored[key] else { return }
     body(&row)
-    row.stamp = tick(now)
+    let stamp = tick(now)
+    if row.stamp == stamp || !commits(.keepsStamp) { row.stamp = stamp }
     row.version += 1
-    tables[Int(key.table)][key.id] = row
+    stored[key] = row
     announce(key)
   }
 
-  /// The rows below a row, on all levels, ascending by key.
-  private func rows(below key: RowKey) -> [RowKey] {
-    var found: [RowKey] = []
-    var parents: Set = [key.id]
-    for table in tables.indices.dropFirst(Int(key.table) + 1) {
-      let children = tables[table].filter { $0.value.parent.map(parents.contains) ?? false }
-      parents = Set(children.keys)
-      found += parents.sorted().map { RowKey(UInt8(table), $0) }
+  /// The rows below a row, on all levels, ascending by key. Parents come before their children.
+  private func rows(below key: RowKey) -> [(key: RowKey, row: Row)] {
+    var parents: VersionedMap<RowKey, Bool> = [key: true]
+    var found: [(key: RowKey, row: Row)] = []
+    for (child, row) in stored.ascending(after: RowKey(key.table, .max)) {
+      guard let parent = row.parent, parents.contains(RowKey(child.table - 1, parent)) else {
+        continue
+      }
+      parents[child] = true
+      found.append((child, row))
     }
     return found
   }
 
   private func checkRow(_ key: RowKey) throws(ChangeRefusal) {
-    if tables[Int(key.table)][key.id]?.fields != nil { return }
+    if stored[key]?.fields != nil { return }
     throw ChangeRefusal(taken.contains(key) ? "deleted" : "unknown")
   }
 

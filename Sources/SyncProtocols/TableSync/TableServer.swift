@@ -14,6 +14,12 @@ package struct TableServer: Sendable {
     var fields: JSONObject?
     /// Whether it ever had another parent.
     var wasMoved = false
+
+    func sent(as key: RowKey) -> TableRow {
+      TableRow(
+        key, stamp: stamp, version: version,
+        content: fields.map { TableRow.Content(parent: parent, fields: $0) })
+    }
   }
 
   private struct Subscription: Sendable {
@@ -34,30 +40,31 @@ package struct TableServer: Sendable {
   package var bufferMaximum = 1000
   /// How long a subscription lives that no client polls.
   package var lifetime = TimeSpan.seconds(600)
+  /// Stamps are multiples of this. Some databases store only whole seconds.
+  package var resolution = TimeSpan.milliseconds(1)
 
-  var tables: [[Int64: Row]]
-  /// All keys that were ever used. A server whose IDs are UUIDs needs no such set.
-  var taken: Set<RowKey> = []
+  let tableCount: UInt8
+  /// All rows, and what is left of those that are deleted.
+  var stored = VersionedMap<RowKey, Row>()
+  /// Every key that was ever used, with `true`. A server whose IDs are UUIDs does not need it.
+  var taken = VersionedMap<RowKey, Bool>()
   private var subscriptions: [Subscription] = []
   private var lastSubscription: UInt64 = 0
   /// The latest stamp that was given. Stamps never go backwards, even if the clock does.
   var clock = TableStamp.distantPast
 
-  /// The breach that waits for its occasion.
+  /// The breach that happens at every occasion, as a mistake in a query does.
   package var breach: TableBreach?
   /// How often the server broke its contract.
   package private(set) var breachCount: Int64 = 0
 
-  package init(tableCount: UInt8) {
-    tables = Array(repeating: [:], count: Int(tableCount))
-  }
+  package init(tableCount: UInt8) { self.tableCount = tableCount }
 
   // MARK: Requests
 
   /// Begins a subscription for a client that has nothing.
   package mutating func register(_ client: ClientID, at now: Moment) -> TableSnapshot {
-    TableSnapshot(
-      client: client, subscription: subscribe(at: now), tableCount: UInt8(tables.count))
+    TableSnapshot(client: client, subscription: subscribe(at: now), tableCount: tableCount)
   }
 
   /// Answers a poll. If the subscription is gone, another begins, and the fetch with it.
@@ -121,17 +128,14 @@ package struct TableServer: Sendable {
   package var rows: [TableRow] { allRows.filter { $0.content != nil } }
 
   /// All rows, including what is left of deleted ones, ascending by key.
-  package var allRows: [TableRow] {
-    tables.indices.flatMap { table in
-      tables[table].keys.sorted().compactMap { sent(RowKey(UInt8(table), $0)) }
-    }
-  }
+  package var allRows: [TableRow] { stored.map { $0.value.sent(as: $0.key) } }
 
   // MARK: Helpers
 
   @discardableResult
   mutating func tick(_ now: Moment) -> TableStamp {
-    clock = max(clock, TableStamp(milliseconds: now.milliseconds))
+    let milliseconds = now.milliseconds - now.milliseconds % max(resolution.milliseconds, 1)
+    clock = max(clock, TableStamp(milliseconds: milliseconds))
     return clock
   }
 
@@ -144,12 +148,12 @@ package struct TableServer: Sendable {
   /// The index of the subscription that can be followed from a finger.
   private func index(of finger: TableFinger) -> Int? {
     guard let index = subscriptions.firstIndex(where: { $0.id == finger.subscription }),
-      finger.watermarks.count == tables.count
+      finger.watermarks.count == Int(tableCount)
     else { return nil }
     let subscription = subscriptions[index]
     switch finger.progress {
     case .fetching(let fetch):
-      return Int(fetch.table) < tables.count && subscription.dropped == 0 ? index : nil
+      return fetch.table < tableCount && subscription.dropped == 0 ? index : nil
     case .draining(let heard), .following(let heard, _):
       let end = subscription.dropped + UInt64(subscription.buffer.count)
       return (subscription.dropped...end).contains(heard) ? index : nil
@@ -162,21 +166,25 @@ package struct TableServer: Sendable {
     let table = Int(fetch.table)
     let watermark =
       finger.watermarks.indices.contains(table) ? finger.watermarks[table] : .distantPast
-    var rows = tables[table].keys.compactMap { sent(RowKey(fetch.table, $0)) }.filter { row in
-      guard row.stamp >= watermark else { return false }
-      guard let end = fetch.page else { return true }
-      return (row.stamp, row.key.id) > (end.stamp, end.id)
+    var rows: [TableRow] = []
+    for (key, row) in stored.ascending(from: RowKey(fetch.table, .min)) {
+      guard key.table == fetch.table else { break }
+      guard row.stamp >= watermark else { continue }
+      if let end = fetch.page, (row.stamp, key.id) <= (end.stamp, end.id) { continue }
+      rows.append(row.sent(as: key))
     }
     rows.sort { ($0.stamp, $0.key.id) < ($1.stamp, $1.key.id) }
-    if rows.contains(where: { $0.stamp == watermark }), commits(.excludesWatermark) {
-      rows.removeAll { $0.stamp == watermark }
-    }
-    var isLast = rows.count <= pageMaximum
-    if !isLast, commits(.endsEarly) { isLast = true }
-    rows = Array(rows.prefix(pageMaximum))
-    if isLast, rows.contains(where: { $0.content == nil }), commits(.omitsDeletions) {
+    // Only a client that holds rows must hear of deletions.
+    let isDeletion = { (row: TableRow) in row.content == nil && row.stamp > watermark }
+    if watermark > .distantPast, rows.contains(where: isDeletion), commits(.omitsDeletions) {
       rows.removeAll { $0.content == nil }
     }
+    let start = fetch.page?.stamp ?? watermark
+    if rows.first?.stamp == start, commits(.excludesStart) {
+      rows.removeAll { $0.stamp == start }
+    }
+    let isLast = rows.count <= pageMaximum || commits(.endsEarly)
+    rows = Array(rows.prefix(pageMaximum))
     return TableBatch(
       subscription: subscription, asOf: clock,
       content: .page(fetch, from: watermark, rows, isLast: isLast))
@@ -196,23 +204,15 @@ package struct TableServer: Sendable {
 
   /// Notifies all subscribers of a row.
   mutating func announce(_ key: RowKey) {
-    guard let row = sent(key), subscriptions.isEmpty || !commits(.skipsNotification) else { return }
+    guard let row = stored[key]?.sent(as: key) else { return }
+    if !subscriptions.isEmpty, commits(.skipsNotification) { return }
     for index in subscriptions.indices { subscriptions[index].buffer.append(row) }
     subscriptions.removeAll { $0.buffer.count > bufferMaximum }
   }
 
-  private func sent(_ key: RowKey) -> TableRow? {
-    tables[Int(key.table)][key.id].map { row in
-      TableRow(
-        key, stamp: row.stamp, version: row.version,
-        content: row.fields.map { TableRow.Content(parent: row.parent, fields: $0) })
-    }
-  }
-
-  /// Whether this breach was armed. Then it happens now.
+  /// Whether this breach was armed. Then it happens now, and again at the next occasion.
   mutating func commits(_ occasion: TableBreach) -> Bool {
     guard breach == occasion else { return false }
-    breach = nil
     breachCount += 1
     return true
   }
@@ -223,12 +223,13 @@ package struct TableServer: Sendable {
 package enum TableBreach: String, CaseIterable, Hashable, Sendable {
   /// A change is not notified to anyone.
   case skipsNotification = "skips-notification"
-  /// A fetch begins after its watermark, not at it.
-  case excludesWatermark = "excludes-watermark"
+  /// A page begins after a stamp: its watermark, or the stamp of the last page's last row. Rows
+  /// with this stamp are missing.
+  case excludesStart = "excludes-start"
   /// A page with others after it is called the last.
   case endsEarly = "ends-early"
   /// A fetch leaves out what is deleted.
   case omitsDeletions = "omits-deletions"
-  /// A node is deleted, and a row that had been moved into it leaves no trace.
-  case forgetsMoved = "forgets-moved"
+  /// A changed row keeps its old stamp.
+  case keepsStamp = "keeps-stamp"
 }
