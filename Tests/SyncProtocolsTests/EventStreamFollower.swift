@@ -22,9 +22,7 @@ struct StreamDevice {
   var model: StreamModel? { client.model }
 
   mutating func make(_ change: StreamChange, at now: Moment) throws {
-    guard let view = client.view else { return }
-    var change = change
-    change.stamp(from: view)
+    guard client.view != nil else { return }
     perform(try client.mutate(change, at: now).effects, at: now)
   }
 
@@ -195,7 +193,11 @@ struct StreamWorld {
   mutating func repeatPush() {
     guard let push = late.popLast() else { return }
     count("repeated pushes")
-    _ = try? server.push(push, at: now)
+    do throws(SyncFailure) {
+      _ = try server.push(push, at: now)
+    } catch {
+      count("refused repeats")  // Nobody waits for the answer to a repeat, so nothing follows.
+    }
   }
 
   /// Lets everything be answered, until all is at rest. Users give up what they cannot do.

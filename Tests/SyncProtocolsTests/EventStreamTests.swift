@@ -129,7 +129,7 @@ struct EventStreamTests {
     #expect(world.devices[0].push == nil)
     world.settle()
     #expect(world.server.events.map(\.change.preceding) == [.none, .none])
-    #expect(world.server.events.map(\.change.clientSequence) == [0, 1])
+    #expect(world.server.events.map(\.change.clientSequence) == [1, 2])
     #expect(world.devices[1].client.view?.list == ["a", "b"])
   }
 
@@ -296,7 +296,7 @@ extension StreamState {
     _ key: ViewKey, _ kind: StreamChange.Kind = .insert([:]), id number: UInt64 = 100
   ) -> StreamChange {
     var change = StreamChange(id(number), key, kind)
-    change.stamp(from: self)
+    change.stamp(from: self, ticket: MutationTicket(number), inPlaceOf: nil)
     return change
   }
 }

@@ -12,6 +12,10 @@ enum StreamsOracle {
     if let event = truth.repeated {
       return UserObjection(.input, "one UUID is one event", "\(event.change) comes twice")
     }
+    for (sequence, event) in model.events where truth.event(at: sequence) != event {
+      return UserObjection(
+        .input, "sequence \(sequence) is the same event for all", "\(event.change)")
+    }
     return objectionToView(model, local, book, truth)
       ?? objectionToChanges(local.outbox, book, truth)
   }

@@ -214,9 +214,9 @@ package struct StreamsServer: SimulatedServer {
 
   // MARK: Plants
 
-  package mutating func arm(_ breach: QueueBreach) {}
+  package mutating func arm(_ breach: StreamBreach) { server.breach = breach }
 
-  package var isArmed: Bool { false }
+  package var isArmed: Bool { server.breach != nil }
 
-  package var breachCount: Int64 { 0 }
+  package var breachCount: Int64 { server.breachCount }
 }
