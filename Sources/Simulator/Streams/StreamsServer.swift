@@ -15,6 +15,8 @@ package struct StreamsServer: SimulatedServer {
   private var ended: [EndedWait<StreamSnapshot, EventStream>] = []
   /// The mutations of the next push that cannot be written this time.
   private var failing: [Int] = []
+  /// Whether the next poll is told that its place has expired.
+  private var isExpired = false
   private var isDrawn = false
   private var isCalm = false
   private var now: Moment
@@ -89,6 +91,10 @@ package struct StreamsServer: SimulatedServer {
     _ finger: StreamPlace, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
   ) -> Reply? {
     self.now = now
+    if isExpired {
+      isExpired = false
+      return .refused(.badQueue)
+    }
     do throws(SyncFailure) {
       let end = waits ? now + heartbeatAfter : nil
       let batch = try server.poll(finger.request, waiter: waiter, waitingUntil: end, at: now)
@@ -168,8 +174,9 @@ package struct StreamsServer: SimulatedServer {
     takeEnded()
   }
 
-  /// A stream never expires.
-  package mutating func expire(_ log: StreamID) {}
+  /// A stream never expires. But a server may tell a client that its place has, say because it has
+  /// moved to another host. The client reads the stream anew.
+  package mutating func expire(_ log: StreamID) { isExpired = !isCalm }
 
   package mutating func interrupt(_ log: StreamID) {
     server.endWaits(atMost: 1, at: now)
@@ -197,6 +204,7 @@ package struct StreamsServer: SimulatedServer {
 
   package mutating func liftLimits() {
     isCalm = true
+    isExpired = false
     server.lag = .zero
     server.rate = nil
     failing = []

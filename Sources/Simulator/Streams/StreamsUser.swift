@@ -202,6 +202,7 @@ package struct StreamsUser: OutboxUser {
         check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
         return
       }
+      if let view = after.local?.view.state { noteSight(of: change, in: view) }
       note(new.newestTicket, editing: nil, new, old.view.state)
     case .decides(.edited(let ticket, _)):
       guard old.outbox.canEdit(ticket), let former = old.outbox.mutation(of: ticket)
@@ -213,6 +214,20 @@ package struct StreamsUser: OutboxUser {
       memory.discard(former.tickets)
     case .decides(.retried), .opens, .changes, .changesLists, .signals: break
     }
+  }
+
+  /// The user sees at once what was made, whatever the outbox has made of it.
+  private mutating func noteSight(of change: StreamChange, in view: StreamState) {
+    let fields = view.objects[change.key]?.fields
+    let isSeen =
+      if let written = change.written {
+        written.allSatisfy { fields?[$0.key] == $0.value }
+      } else {
+        fields == nil
+      }
+    if isSeen { return }
+    check.lie = UserObjection(
+      .input, "\(change) is seen at once", "\(change.key.text) is \(fields.map(ShownStream.text) ?? "gone")")
   }
 
   /// Notes what a change has become in the outbox. A new one comes after all that its maker saw and
