@@ -226,8 +226,9 @@ package struct StreamsUser: OutboxUser {
         fields == nil
       }
     if isSeen { return }
+    let found = fields.map(ShownStream.text) ?? "gone"
     check.lie = UserObjection(
-      .input, "\(change) is seen at once", "\(change.key.text) is \(fields.map(ShownStream.text) ?? "gone")")
+      .input, "\(change) is seen at once", "\(change.key.text) is \(found)")
   }
 
   /// Notes what a change has become in the outbox. A new one comes after all that its maker saw and

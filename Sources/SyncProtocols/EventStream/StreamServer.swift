@@ -22,6 +22,8 @@ package struct StreamServer: Sendable {
   private var sequences = VersionedMap<StreamEventID, EventSequence>()
   /// The sequences of each object's events, ascending.
   private var index = VersionedMap<ViewKey, [Int64]>()
+  /// The greatest `preceding` of each client's events, by its number.
+  private var seen = VersionedMap<UInt64, EventSequence>()
   /// What each client has written lately, by its number.
   private var written = VersionedMap<UInt64, Written>()
   private var clientCount: UInt64 = 0
@@ -65,8 +67,9 @@ package struct StreamServer: Sendable {
     if client == nil { clientCount += 1 }
     let scope = scope.map { $0.sorted() }
     let request = StreamRequest(stream: stream, scope: scope, holes: [], after: .none)
+    let client = client ?? ClientID(clientCount)
     return StreamSnapshot(
-      client: client ?? ClientID(clientCount), law: law, scope: scope,
+      client: client, law: law, scope: scope, seen: seen[client.number] ?? .none,
       batch: answer(to: request, at: now))
   }
 
@@ -185,6 +188,7 @@ package struct StreamServer: Sendable {
     events.append(
       StreamEvent(sequence: sequence, client: client, change: change, ticket: ticket))
     visibleAt.append(now + lag)
+    seen[client.number] = max(change.preceding, seen[client.number] ?? .none)
     written[client.number]?.count += 1
   }
 
@@ -233,6 +237,7 @@ package struct StreamServer: Sendable {
     events = []
     visibleAt = []
     sequences = VersionedMap()
+    seen = VersionedMap()
     index = VersionedMap()
   }
 

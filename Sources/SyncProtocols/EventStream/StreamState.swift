@@ -12,13 +12,19 @@ package struct StreamState: Sendable, Equatable {
   package let scope: [ViewKey]?
   /// The last event that is shown. Events beyond a hole are not.
   package internal(set) var latest = EventSequence.none
+  /// The greatest `preceding` of the client's own events when it registered.
+  let seenBefore: EventSequence
   /// The greatest `preceding` of the client's own changes.
-  private var ownPreceding = EventSequence.none
+  private var ownPreceding: EventSequence
 
-  package init(client: ClientID, law: ConflictLaw, scope: [ViewKey]? = nil) {
+  package init(
+    client: ClientID, law: ConflictLaw, scope: [ViewKey]? = nil, seenBefore: EventSequence = .none
+  ) {
     fold = StreamFold(law: law)
     self.client = client
     self.scope = scope
+    self.seenBefore = seenBefore
+    ownPreceding = seenBefore
   }
 
   /// The objects, by key.
