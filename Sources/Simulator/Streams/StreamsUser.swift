@@ -239,7 +239,8 @@ package struct StreamsUser: OutboxUser {
     _ seen: StreamState
   ) {
     guard let (change, tickets) = outbox.mutation(of: ticket) else { return }
-    let later = outbox.pending.map { ($0.ticket, $0.change) }
+    let later =
+      outbox.pending.map { ($0.ticket, $0.change) }
       + outbox.setAside.map { ($0.ticket, $0.change) }
     let isFollowed = later.contains { $0.0 > tickets.upperBound && $0.1.key == change.key }
     let isInPlace =

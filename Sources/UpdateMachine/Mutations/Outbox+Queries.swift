@@ -35,7 +35,8 @@ extension Outbox {
   func stamped(
     _ change: Change, asEditOf ticket: MutationTicket, over confirmed: Change.State
   ) -> Change {
-    let found = queue.map { ($0.tickets, $0.rank, $0.change) }
+    let found =
+      queue.map { ($0.tickets, $0.rank, $0.change) }
       + refused.map { ($0.tickets, $0.rank, $0.change) }
     guard let (tickets, rank, old) = found.first(where: { $0.0.contains(ticket) }) else {
       return change  // There is nothing to edit.
