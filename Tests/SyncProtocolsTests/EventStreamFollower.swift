@@ -147,6 +147,14 @@ struct StreamWorld {
     made.append((id, index, seen))
   }
 
+  mutating func edit(
+    _ index: Int, _ ticket: MutationTicket, _ key: String, _ kind: StreamChange.Kind
+  ) {
+    let id = StreamEventID(high: UInt64(index), low: UInt64(made.count + 1) << 32)
+    let change = StreamChange(id, ViewKey(key), kind)
+    devices[index].hear(.mutation(.edited(ticket, change)), at: clock(index))
+  }
+
   mutating func pass(_ span: TimeSpan) {
     now = now + span
     for index in devices.indices { devices[index].pass(to: clock(index)) }

@@ -75,7 +75,8 @@ extension StreamWorld {
     do {
       try make(index, key, kinds[draws.below(4)])
     } catch {
-      count("refused changes")  // The object may be missing, which the random user does not look up.
+      // The object may be missing, which the random user does not look up.
+      count("refused changes")
     }
   }
 

@@ -15,6 +15,7 @@ package struct StreamsServer: SimulatedServer {
   private var ended: [EndedWait<StreamSnapshot, EventStream>] = []
   /// The mutations of the next push that cannot be written this time.
   private var failing: [Int] = []
+  package private(set) var timeUntilNextPush: TimeSpan?
   /// Whether the next poll is told that its place has expired.
   private var isExpired = false
   private var isDrawn = false
@@ -146,7 +147,13 @@ package struct StreamsServer: SimulatedServer {
       }
       takeEnded()
     }
-    return try? server.push(push, failing: failing, at: now)
+    timeUntilNextPush = nil
+    do throws(SyncFailure) {
+      return try server.push(push, failing: failing, at: now)
+    } catch {
+      if case .rateLimited(let wait) = error { timeUntilNextPush = wait }
+      return nil
+    }
   }
 
   /// There is nothing to note: a refused client asks again under another ID.
