@@ -22,9 +22,7 @@ struct StreamDevice {
   var model: StreamModel? { client.model }
 
   mutating func make(_ change: StreamChange, at now: Moment) throws {
-    guard let view = client.view else { return }
-    var change = change
-    change.stamp(from: view)
+    guard client.view != nil else { return }
     perform(try client.mutate(change, at: now).effects, at: now)
   }
 
@@ -149,6 +147,14 @@ struct StreamWorld {
     made.append((id, index, seen))
   }
 
+  mutating func edit(
+    _ index: Int, _ ticket: MutationTicket, _ key: String, _ kind: StreamChange.Kind
+  ) {
+    let id = StreamEventID(high: UInt64(index), low: UInt64(made.count + 1) << 32)
+    let change = StreamChange(id, ViewKey(key), kind)
+    devices[index].hear(.mutation(.edited(ticket, change)), at: clock(index))
+  }
+
   mutating func pass(_ span: TimeSpan) {
     now = now + span
     for index in devices.indices { devices[index].pass(to: clock(index)) }
@@ -195,7 +201,11 @@ struct StreamWorld {
   mutating func repeatPush() {
     guard let push = late.popLast() else { return }
     count("repeated pushes")
-    _ = try? server.push(push, at: now)
+    do throws(SyncFailure) {
+      _ = try server.push(push, at: now)
+    } catch {
+      count("refused repeats")  // Nobody waits for the answer to a repeat, so nothing follows.
+    }
   }
 
   /// Lets everything be answered, until all is at rest. Users give up what they cannot do.

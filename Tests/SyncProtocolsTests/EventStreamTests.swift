@@ -129,7 +129,7 @@ struct EventStreamTests {
     #expect(world.devices[0].push == nil)
     world.settle()
     #expect(world.server.events.map(\.change.preceding) == [.none, .none])
-    #expect(world.server.events.map(\.change.clientSequence) == [0, 1])
+    #expect(world.server.events.map(\.change.clientSequence) == [1, 2])
     #expect(world.devices[1].client.view?.list == ["a", "b"])
   }
 
@@ -200,6 +200,85 @@ struct EventStreamTests {
     state = model.state
     try wrong.apply(to: &state)
     #expect(state.plain["o0"]?["a"] == "theirs")
+  }
+
+  /// Found by a simulated world, in seed 4: an edit was given a client sequence that another change
+  /// had.
+  @Test func `an edited change takes a new place, which no other change has`() throws {
+    var world = StreamWorld(devices: 2)
+    for key in ["a", "b", "c"] { try world.make(0, key, .insert([:])) }
+    try world.make(0, "a", .update(["n": 1]))  // One with the insert: it takes the last place.
+    world.edit(0, MutationTicket(2), "b", .insert(["n": 2]))
+    try world.make(0, "d", .insert([:]))
+    var places = world.devices[0].client.pending.map(\.change.clientSequence)
+    #expect(places == [4, 2, 3, 5])
+    try world.make(1, "x", .insert([:]))
+    world.settle()
+    #expect(world.server.events.count == 5)
+
+    // News has come since the change was made. The edit answers to it.
+    try world.make(0, "a", .update(["n": 3]))
+    try world.make(1, "a", .update(["n": 4]))
+    world.pushAll(1)
+    world.serve(0)
+    let ticket = try #require(world.devices[0].client.pending.last?.ticket)
+    world.edit(0, ticket, "a", .update(["n": 5]))
+    let edited = try #require(world.devices[0].client.pending.last?.change)
+    #expect((edited.preceding, edited.clientSequence) == (world.server.latest, ticket.number))
+    #expect(world.devices[0].client.view?.plain["a"] == ["n": 5])
+    places = world.devices[0].client.pending.map(\.change.clientSequence)
+    #expect(places == [6])
+  }
+
+  /// Found by a simulated world, in seeds 44 and 84.
+  @Test func `an edited change stays ahead of a later one of its object`() throws {
+    var model = try StreamModel(snapshot: snapshot([event(0)]))
+    var local = LocalChanges<StreamChange>(
+      Outbox(client: ClientID(1), delivery: .atLeastOnce), over: model.state)
+    let now = Moment(milliseconds: 0)
+    let (first, last) = (StreamChange(id(50), "a", .delete), StreamChange(id(51), "a", .insert([:])))
+    let ticket = try local.mutate(first, at: now).ticket
+    _ = try local.mutate(last, at: now)  // A deletion and an insert do not become one.
+    try model.apply(
+      .event(
+        StreamEvent(
+          sequence: EventSequence(1), client: ClientID(2),
+          change: StreamChange(id(52), "b", .insert([:])))))
+    local.confirm(model.state, echo: nil)
+    _ = local.handle(.edited(ticket, StreamChange(id(53), "a", .delete)), at: now)
+    let places = local.outbox.pending.map { ($0.change.preceding, $0.change.clientSequence) }
+    #expect(places.map(\.0) == [EventSequence(0), EventSequence(0)])
+    #expect(places.map(\.1) == [1, 2])
+    #expect(local.view.state.objects.contains("a"))
+  }
+
+  /// Found by a simulated world with real actors, in seed 99.
+  @Test func `a client that reads the stream anew stamps its changes after its own events`() throws {
+    var world = StreamWorld(devices: 1)
+    try world.connect()
+    for number in 0..<4 {
+      try world.make(0, "o\(number)", .insert([:]))
+      world.settle()
+    }
+    let own = try #require(world.server.events.last?.change)
+    world.server.pageMaximum = 1
+    world.devices[0].answer(.failure(.expired), at: world.now)
+    world.pass(.seconds(3600))
+    world.serve(0)
+    world.devices[0].endSave(at: world.now)
+    #expect(world.devices[0].client.finger.map { "\($0)" } == "[0] of 3")
+    let saved = try #require(world.devices[0].model)
+    var rows = RowWriter()
+    saved.store(since: nil, into: &rows)
+    let read = try StreamModel(
+      stored: RowReader(rows.rows.map { (key: $0.key, value: $0.value ?? []) }))
+    for state in [saved.state, read.state] {
+      #expect(state.stamped("o0", .update([:])).preceding == own.preceding)
+    }
+    try world.make(0, "o0", .update(["n": 1]))
+    let change = try #require(world.devices[0].client.pending.first?.change)
+    #expect(change.preceding >= own.preceding)
+    #expect(change.clientSequence > own.clientSequence)
   }
 
   /// Found by a simulated world, in seed 58.
@@ -296,7 +375,7 @@ extension StreamState {
     _ key: ViewKey, _ kind: StreamChange.Kind = .insert([:]), id number: UInt64 = 100
   ) -> StreamChange {
     var change = StreamChange(id(number), key, kind)
-    change.stamp(from: self)
+    change.stamp(from: self, ticket: MutationTicket(number), inPlaceOf: nil)
     return change
   }
 }

@@ -120,6 +120,10 @@ public protocol SimulatedServer: Sendable {
   /// A client pushes changes; `nil`: the server has no room. By default it never has.
   mutating func push(_ push: Push, at now: Moment) -> PushAnswer?
 
+  /// How long a client must wait whose push was not taken just now, because it has pushed too much;
+  /// `nil`, the default: that was not the reason.
+  var timeUntilNextPush: TimeSpan? { get }
+
   /// Refuses a push unchanged, and notes that; `false`: it is too late, or the server never does
   /// so.
   mutating func reject(_ push: Push, at now: Moment) -> Bool
@@ -180,6 +184,8 @@ extension SimulatedServer {
   public static var knowsPushesAgain: Bool { false }
 
   public mutating func push(_ push: Push, at now: Moment) -> PushAnswer? { nil }
+
+  public var timeUntilNextPush: TimeSpan? { nil }
 
   public mutating func reject(_ push: Push, at now: Moment) -> Bool { false }
 

@@ -106,6 +106,11 @@ package struct StreamsTruth: ServerTruth {
     append(StreamEvent(sequence: sequence, client: change.client, change: change.change))
   }
 
+  /// The event with a sequence; `nil`: none has it.
+  func event(at sequence: EventSequence) -> StreamEvent? {
+    events.indices.contains(Int(sequence.number)) ? events[Int(sequence.number)] : nil
+  }
+
   mutating func append(_ event: StreamEvent) {
     if sequences.contains(event.change.id) { repeated = repeated ?? event }
     sequences[event.change.id] = event.sequence

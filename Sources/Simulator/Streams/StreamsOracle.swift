@@ -12,6 +12,12 @@ enum StreamsOracle {
     if let event = truth.repeated {
       return UserObjection(.input, "one UUID is one event", "\(event.change) comes twice")
     }
+    for (sequence, event) in model.events {
+      let written = truth.event(at: sequence)
+      if written?.change.id == event.change.id, written?.client == event.client { continue }
+      return UserObjection(
+        .input, "sequence \(sequence) is the same event for all", "\(event.change)")
+    }
     return objectionToView(model, local, book, truth)
       ?? objectionToChanges(local.outbox, book, truth)
   }

@@ -15,6 +15,9 @@ package struct StreamsServer: SimulatedServer {
   private var ended: [EndedWait<StreamSnapshot, EventStream>] = []
   /// The mutations of the next push that cannot be written this time.
   private var failing: [Int] = []
+  package private(set) var timeUntilNextPush: TimeSpan?
+  /// Whether the next poll is told that its place has expired.
+  private var isExpired = false
   private var isDrawn = false
   private var isCalm = false
   private var now: Moment
@@ -89,6 +92,10 @@ package struct StreamsServer: SimulatedServer {
     _ finger: StreamPlace, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
   ) -> Reply? {
     self.now = now
+    if isExpired {
+      isExpired = false
+      return .refused(.badQueue)
+    }
     do throws(SyncFailure) {
       let end = waits ? now + heartbeatAfter : nil
       let batch = try server.poll(finger.request, waiter: waiter, waitingUntil: end, at: now)
@@ -140,7 +147,13 @@ package struct StreamsServer: SimulatedServer {
       }
       takeEnded()
     }
-    return try? server.push(push, failing: failing, at: now)
+    timeUntilNextPush = nil
+    do throws(SyncFailure) {
+      return try server.push(push, failing: failing, at: now)
+    } catch {
+      if case .rateLimited(let wait) = error { timeUntilNextPush = wait }
+      return nil
+    }
   }
 
   /// There is nothing to note: a refused client asks again under another ID.
@@ -168,8 +181,9 @@ package struct StreamsServer: SimulatedServer {
     takeEnded()
   }
 
-  /// A stream never expires.
-  package mutating func expire(_ log: StreamID) {}
+  /// A stream never expires. But a server may tell a client that its place has, say because it has
+  /// moved to another host. The client reads the stream anew.
+  package mutating func expire(_ log: StreamID) { isExpired = !isCalm }
 
   package mutating func interrupt(_ log: StreamID) {
     server.endWaits(atMost: 1, at: now)
@@ -197,6 +211,7 @@ package struct StreamsServer: SimulatedServer {
 
   package mutating func liftLimits() {
     isCalm = true
+    isExpired = false
     server.lag = .zero
     server.rate = nil
     failing = []
@@ -214,9 +229,9 @@ package struct StreamsServer: SimulatedServer {
 
   // MARK: Plants
 
-  package mutating func arm(_ breach: QueueBreach) {}
+  package mutating func arm(_ breach: StreamBreach) { server.breach = breach }
 
-  package var isArmed: Bool { false }
+  package var isArmed: Bool { server.breach != nil }
 
-  package var breachCount: Int64 { 0 }
+  package var breachCount: Int64 { server.breachCount }
 }

@@ -63,15 +63,30 @@ package struct StreamsBook: OutboxBook {
     return book
   }
 
-  /// The client's own order goes only forward. The place of one that was given up may be given
-  /// again, and so may that of one set aside, which the view does not show (seed 191).
+  /// What a new change must come after: the client's own order goes only forward. While the stream
+  /// is read anew, a change that is set aside may have seen more than what is shown.
   func isLast(_ change: StreamChange, in outbox: Outbox<StreamChange>) -> Bool {
     made.allSatisfy {
       let old = $0.change
       return $0.isDiscarded || $0.isOverruled || old.id == change.id
-        || outbox.state(of: $0.ticket) == .setAside
-        || (old.preceding, old.clientSequence) < (change.preceding, change.clientSequence)
+        || outbox.state(of: $0.ticket) == .setAside || old.isBefore(change)
     }
+  }
+
+  /// Whether no change of other tickets has this one's place. Those that were given up count: they
+  /// may be on the stream.
+  func isAlone(_ change: StreamChange, with tickets: TicketSet) -> Bool {
+    made.allSatisfy {
+      isDoubtful($0) || tickets.contains($0.ticket) || $0.change.isBefore(change)
+        || change.isBefore($0.change)
+    }
+  }
+}
+
+extension StreamChange {
+  /// Whether it is before another change of the same client.
+  func isBefore(_ other: StreamChange) -> Bool {
+    (preceding, clientSequence) < (other.preceding, other.clientSequence)
   }
 }
 
@@ -187,10 +202,12 @@ package struct StreamsUser: OutboxUser {
         check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
         return
       }
-      note(new.newestTicket, new, old.view.state)
+      if let view = after.local?.view.state { noteSight(of: change, in: view) }
+      note(new.newestTicket, editing: nil, new, old.view.state)
     case .decides(.edited(let ticket, _)):
-      guard old.outbox.canEdit(ticket) else { return }
-      note(ticket, new, old.view.state)
+      guard old.outbox.canEdit(ticket), let former = old.outbox.mutation(of: ticket)
+      else { return }
+      note(ticket, editing: former.change, new, old.view.state)
     case .decides(.discarded(let ticket)):
       guard old.outbox.canDiscard(ticket), let former = old.outbox.mutation(of: ticket)
       else { return }
@@ -199,12 +216,40 @@ package struct StreamsUser: OutboxUser {
     }
   }
 
-  /// Notes what a change has become in the outbox. It comes after all that its maker saw and did.
+  /// The user sees at once what was made, whatever the outbox has made of it.
+  private mutating func noteSight(of change: StreamChange, in view: StreamState) {
+    let fields = view.objects[change.key]?.fields
+    let isSeen =
+      if let written = change.written {
+        written.allSatisfy { fields?[$0.key] == $0.value }
+      } else {
+        fields == nil
+      }
+    if isSeen { return }
+    let found = fields.map(ShownStream.text) ?? "gone"
+    check.lie = UserObjection(
+      .input, "\(change) is seen at once", "\(change.key.text) is \(found)")
+  }
+
+  /// Notes what a change has become in the outbox. A new one comes after all that its maker saw and
+  /// did. An edited one comes after what its maker saw, or stays where it was, because a later one
+  /// of the same object is in the outbox. Nothing takes the place of another.
   private mutating func note(
-    _ ticket: MutationTicket, _ outbox: Outbox<StreamChange>, _ seen: StreamState
+    _ ticket: MutationTicket, editing old: StreamChange?, _ outbox: Outbox<StreamChange>,
+    _ seen: StreamState
   ) {
     guard let (change, tickets) = outbox.mutation(of: ticket) else { return }
-    if change.preceding < seen.latest || !memory.isLast(change, in: outbox) {
+    let later =
+      outbox.pending.map { ($0.ticket, $0.change) }
+      + outbox.setAside.map { ($0.ticket, $0.change) }
+    let isFollowed = later.contains { $0.0 > tickets.upperBound && $0.1.key == change.key }
+    let isInPlace =
+      if let old, isFollowed {
+        !change.isBefore(old) && !old.isBefore(change)
+      } else {
+        change.preceding >= seen.latest && (old != nil || memory.isLast(change, in: outbox))
+      }
+    if !isInPlace || !memory.isAlone(change, with: tickets) {
       check.lie = UserObjection(
         .causality, "\(change) comes after \(seen.latest) and all that its maker did",
         "\(memory.made.suffix(8).map { $0.change })")

@@ -150,7 +150,10 @@ extension World {
     }
     if isTraced { note("server", "push \(push) arrives", about: client) }
     let hasRoom = isRun(request, as: push, client)
-    if !hasRoom { return .serverFault }
+    if !hasRoom {
+      let wait = server.timeUntilNextPush
+      return wait == nil ? .serverFault : .rateLimited(after: wait)
+    }
     return fault == .malformedAnswer ? .malformed : nil
   }
 

@@ -184,12 +184,19 @@ package struct StreamSnapshot: Hashable, Sendable {
   package var client: ClientID
   package var law: ConflictLaw
   package var scope: [ViewKey]?
+  /// What the maker of the client's own events had seen. A client that reads the stream anew shows
+  /// less than that at first, and its next change must still come after its own events.
+  package var seen: EventSequence
   package var batch: StreamBatch
 
-  package init(client: ClientID, law: ConflictLaw, scope: [ViewKey]?, batch: StreamBatch) {
+  package init(
+    client: ClientID, law: ConflictLaw, scope: [ViewKey]?, seen: EventSequence = .none,
+    batch: StreamBatch
+  ) {
     self.client = client
     self.law = law
     self.scope = scope
+    self.seen = seen
     self.batch = batch
   }
 

@@ -27,7 +27,8 @@ package struct StreamChange: Hashable, Sendable {
   package var kind: Kind
   /// What its maker had seen: everything up to this sequence, and its own earlier changes.
   package var preceding = EventSequence.none
-  /// Counts its maker's changes that have the same ``preceding``, from 0.
+  /// Counts its maker's changes: the number of the ticket. No two changes of a client have the
+  /// same.
   package var clientSequence: UInt64 = 0
 
   /// What it does to its object.

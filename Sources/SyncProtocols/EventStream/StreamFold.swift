@@ -5,9 +5,10 @@ package import UpdateMachine
 /// Events are ordered by the preceding sequence, then by client, then by client sequence. That
 /// alone puts whatever an event's maker had seen before the event. What the maker had seen has a
 /// sequence up to its `preceding`. And what it saw was made before it was written: it has a
-/// `preceding` below its own sequence, so below the event's. A maker's own changes never go back in
-/// `preceding`, and count up within it. So one client's changes, made without news from others,
-/// stay together, however they interleave with others' on the stream.
+/// `preceding` below its own sequence, so below the event's. A maker's own changes of one object
+/// never go back in `preceding`, and all its changes count up in `clientSequence`. So one client's
+/// changes, made without news from others, stay together, however they interleave with others' on
+/// the stream.
 ///
 /// No clock is in it. The sequence and the ID only break ties that no honest client makes.
 package struct CausalKey: Hashable, Comparable, Sendable {

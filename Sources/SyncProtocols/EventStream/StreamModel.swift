@@ -27,7 +27,10 @@ package struct StreamModel: SyncModel, Equatable {
   private init(_ state: StreamState) { self.state = state }
 
   package init(snapshot: StreamSnapshot) throws(StreamRefusal) {
-    self.init(StreamState(client: snapshot.client, law: snapshot.law, scope: snapshot.scope))
+    self.init(
+      StreamState(
+        client: snapshot.client, law: snapshot.law, scope: snapshot.scope,
+        seenBefore: snapshot.seen))
     for step in snapshot.batch.steps { try apply(step) }
   }
 
@@ -93,7 +96,7 @@ package struct StreamModel: SyncModel, Equatable {
 extension StoredTable {
   /// One row for each event.
   fileprivate static var events: StoredTable { .firstOfModel }
-  /// One row: the client, the law, the scope and the others' sequences.
+  /// One row: all but the events.
   fileprivate static var streamHead: StoredTable { .firstOfModel.advanced(by: 1) }
 }
 
@@ -101,12 +104,14 @@ private struct StreamHead: Storable, Equatable {
   let client: ClientID
   let law: ConflictLaw
   let scope: [ViewKey]?
+  let seenBefore: EventSequence
   let others: Knowledge<EventSequence>
 
   init(_ model: StreamModel) {
     client = model.state.client
     law = model.state.fold.law
     scope = model.state.scope
+    seenBefore = model.state.seenBefore
     others = model.others
   }
 
@@ -114,6 +119,7 @@ private struct StreamHead: Storable, Equatable {
     bytes.put(client.number)
     bytes.put(law.rawValue)
     bytes.put(scope)
+    bytes.put(seenBefore)
     bytes.put(others)
   }
 
@@ -124,6 +130,7 @@ private struct StreamHead: Storable, Equatable {
     }
     self.law = law
     scope = try bytes.takeOptional()
+    seenBefore = try bytes.take()
     others = try bytes.take()
   }
 }
@@ -138,7 +145,9 @@ extension StreamModel: StorableModel {
   package init(stored rows: RowReader) throws(StoredFormError) {
     let found: StreamHead? = try rows.value(of: .streamHead)
     guard let head = found else { throw StoredFormError(expected: "the head of a stream") }
-    self.init(StreamState(client: head.client, law: head.law, scope: head.scope))
+    self.init(
+      StreamState(
+        client: head.client, law: head.law, scope: head.scope, seenBefore: head.seenBefore))
     let events: VersionedMap<EventSequence, StreamEvent> = try rows.map(of: .events)
     do throws(StreamRefusal) {
       for interval in head.others.intervals { try apply(.others(interval)) }

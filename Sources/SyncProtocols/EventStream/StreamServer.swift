@@ -19,13 +19,27 @@ package struct StreamServer: Sendable {
   package private(set) var stream: StreamID
   package private(set) var events: [StreamEvent] = []
   private var visibleAt: [Moment] = []
-  private var sequences: [StreamEventID: EventSequence] = [:]
+  private var sequences = VersionedMap<StreamEventID, EventSequence>()
   /// The sequences of each object's events, ascending.
-  private var index: [ViewKey: [Int64]] = [:]
-  private var written: [ClientID: (since: Moment, count: Int)] = [:]
+  private var index = VersionedMap<ViewKey, [Int64]>()
+  /// The greatest `preceding` of each client's events, by its number.
+  private var seen = VersionedMap<UInt64, EventSequence>()
+  /// What each client has written lately, by its number.
+  private var written = VersionedMap<UInt64, Written>()
   private var clientCount: UInt64 = 0
   private var waits: [Wait] = []
   private var ended: [(waiter: UInt64, answer: Result<StreamBatch, SyncFailure>)] = []
+  /// The breach that waits for its occasion.
+  package var breach: StreamBreach?
+  /// How often the server broke its contract.
+  package private(set) var breachCount: Int64 = 0
+  /// What reads give as the latest sequence for ever; `nil`: they give the true one.
+  private var falseLatest: EventSequence?
+
+  private struct Written: Sendable {
+    var since: Moment
+    var count: Int
+  }
 
   private struct Wait: Sendable {
     let waiter: UInt64
@@ -41,6 +55,9 @@ package struct StreamServer: Sendable {
   /// The latest sequence that was given.
   package var latest: EventSequence { EventSequence(Int64(events.count) - 1) }
 
+  /// The latest sequence of which readers are told.
+  private var toldLatest: EventSequence { falseLatest ?? latest }
+
   // MARK: Reads
 
   /// Answers a register with the first page. A client that has no name yet gets one.
@@ -50,8 +67,9 @@ package struct StreamServer: Sendable {
     if client == nil { clientCount += 1 }
     let scope = scope.map { $0.sorted() }
     let request = StreamRequest(stream: stream, scope: scope, holes: [], after: .none)
+    let client = client ?? ClientID(clientCount)
     return StreamSnapshot(
-      client: client ?? ClientID(clientCount), law: law, scope: scope,
+      client: client, law: law, scope: scope, seen: seen[client.number] ?? .none,
       batch: answer(to: request, at: now))
   }
 
@@ -61,17 +79,27 @@ package struct StreamServer: Sendable {
     _ request: StreamRequest, waiter: UInt64 = 0, waitingUntil end: Moment? = nil, at now: Moment
   ) throws(SyncFailure) -> StreamBatch? {
     guard request.stream == stream else { throw .expired }
-    if let end, now < end, request.holes.isEmpty, request.after >= latest {
+    if let end, now < end, request.holes.isEmpty, request.after >= toldLatest {
       waits.append(Wait(waiter: waiter, request: request, until: end))
       return nil
     }
     return answer(to: request, at: now)
   }
 
-  private func answer(to request: StreamRequest, at now: Moment) -> StreamBatch {
-    var batch = StreamBatch(stream: stream, latest: latest)
-    var wanted = request.holes.map { (low: max($0.low, 0), high: min($0.high, latest.number)) }
-    wanted.append((low: max(request.after.number + 1, 0), high: latest.number))
+  private mutating func answer(to request: StreamRequest, at now: Moment) -> StreamBatch {
+    if latest > request.after, request.after > .none, commits(.endsTooSoon) {
+      falseLatest = request.after
+    }
+    var batch = read(request, at: now)
+    breakContract(in: &batch)
+    return batch
+  }
+
+  private func read(_ request: StreamRequest, at now: Moment) -> StreamBatch {
+    let last = toldLatest.number
+    var batch = StreamBatch(stream: stream, latest: toldLatest)
+    var wanted = request.holes.map { (low: max($0.low, 0), high: min($0.high, last)) }
+    wanted.append((low: max(request.after.number + 1, 0), high: last))
     var room = max(pageMaximum, 1)
     for (low, high) in wanted where low <= high {
       var next = low
@@ -136,13 +164,15 @@ package struct StreamServer: Sendable {
       if isNew, failing.contains(index) || !mayWrite(push.client, at: now) { continue }
       taken.append(mutation.id)
       guard isNew else { continue }
+      if commits(.acceptsWithoutWriting) { continue }
       let ticket = mutation.arguments["ticket"]?.bits.map { MutationTicket($0) }
       write(change, by: push.client, ticket, at: now)
+      if commits(.writesTwice) { write(change, by: push.client, ticket, at: now) }
     }
     wake(at: now)
     if taken.count == push.mutations.count { return .accepted }
     guard taken.isEmpty else { return .acceptedOnly(taken) }
-    if let rate, let written = written[push.client], written.count >= rate.count {
+    if let rate, let written = written[push.client.number], written.count >= rate.count {
       let end = written.since + rate.per
       throw .rateLimited(after: max(.milliseconds(1), end - now))
     }
@@ -154,27 +184,28 @@ package struct StreamServer: Sendable {
   ) {
     let sequence = latest.next
     sequences[change.id] = sequence
-    index[change.key, default: []].append(sequence.number)
+    index[change.key] = (index[change.key] ?? []) + [sequence.number]
     events.append(
       StreamEvent(sequence: sequence, client: client, change: change, ticket: ticket))
     visibleAt.append(now + lag)
-    written[client]?.count += 1
+    seen[client.number] = max(change.preceding, seen[client.number] ?? .none)
+    written[client.number]?.count += 1
   }
 
   private mutating func mayWrite(_ client: ClientID, at now: Moment) -> Bool {
     guard let rate else { return true }
-    let window = written[client]
-    if window == nil || window.map({ now >= $0.since + rate.per }) == true {
-      written[client] = (since: now, count: 0)
+    if let window = written[client.number], now < window.since + rate.per {
+      return window.count < rate.count
     }
-    return (written[client]?.count ?? 0) < rate.count
+    written[client.number] = Written(since: now, count: 0)
+    return rate.count > 0
   }
 
   // MARK: Time
 
   /// Ends the waits for which there is something new, or whose time is over.
   package mutating func wake(at now: Moment) {
-    let (latest, all) = (latest, waits)
+    let (latest, all) = (toldLatest, waits)
     waits.removeAll { $0.request.after < latest || $0.until <= now }
     for wait in all where wait.request.after < latest || wait.until <= now {
       ended.append((wait.waiter, .success(answer(to: wait.request, at: now))))
@@ -196,7 +227,7 @@ package struct StreamServer: Sendable {
   package mutating func restart() {
     for wait in waits { ended.append((wait.waiter, .failure(.serverFault))) }
     waits = []
-    written = [:]
+    written = VersionedMap()
   }
 
   /// Loses the stream, and begins another one. Clients are told that theirs has expired.
@@ -205,9 +236,56 @@ package struct StreamServer: Sendable {
     self.stream = stream
     events = []
     visibleAt = []
-    sequences = [:]
-    index = [:]
+    sequences = VersionedMap()
+    seen = VersionedMap()
+    index = VersionedMap()
   }
+
+  // MARK: Plants
+
+  /// Whether this breach was armed. Then it happens now.
+  private mutating func commits(_ occasion: StreamBreach) -> Bool {
+    guard breach == occasion else { return false }
+    breach = nil
+    breachCount += 1
+    return true
+  }
+
+  /// Breaks the contract in an answer, if that was armed and there is something to break.
+  private mutating func breakContract(in batch: inout StreamBatch) {
+    let found = batch.steps.indices.dropLast().first { index in
+      guard case .event(let one) = batch.steps[index],
+        case .event(let two) = batch.steps[index + 1]
+      else { return false }
+      return two.change.preceding < one.sequence
+    }
+    if let found, case .event(var one) = batch.steps[found],
+      case .event(var two) = batch.steps[found + 1], commits(.swapsSequences)
+    {
+      swap(&one.sequence, &two.sequence)
+      batch.steps[found] = .event(two)
+      batch.steps[found + 1] = .event(one)
+    }
+    if case .event(var event) = batch.steps.last, commits(.namesAnotherMaker) {
+      event.client = ClientID(event.client.number + 1)
+      batch.steps[batch.steps.count - 1] = .event(event)
+    }
+  }
+}
+
+/// The ways in which the server of a stream can break its contract (*plants*), where a client must
+/// trust it. An oracle must catch each.
+package enum StreamBreach: String, CaseIterable, Hashable, Sendable {
+  /// A push is accepted, and one of its events is never written.
+  case acceptsWithoutWriting = "accepts-without-writing"
+  /// One event is written twice, under two sequences.
+  case writesTwice = "writes-an-event-twice"
+  /// A reader gets two events, each with the sequence of the other.
+  case swapsSequences = "swaps-two-sequences"
+  /// A reader gets an event with the name of another client as its maker.
+  case namesAnotherMaker = "names-another-maker"
+  /// Reads give the same latest sequence for ever, whatever is written after it.
+  case endsTooSoon = "ends-too-soon"
 }
 
 extension ServerTerms {

@@ -12,13 +12,19 @@ package struct StreamState: Sendable, Equatable {
   package let scope: [ViewKey]?
   /// The last event that is shown. Events beyond a hole are not.
   package internal(set) var latest = EventSequence.none
-  /// The greatest causal key of the client's own changes; `nil`: it has made none.
-  private var own: CausalKey?
+  /// The greatest `preceding` of the client's own events when it registered.
+  let seenBefore: EventSequence
+  /// The greatest `preceding` of the client's own changes.
+  private var ownPreceding: EventSequence
 
-  package init(client: ClientID, law: ConflictLaw, scope: [ViewKey]? = nil) {
+  package init(
+    client: ClientID, law: ConflictLaw, scope: [ViewKey]? = nil, seenBefore: EventSequence = .none
+  ) {
     fold = StreamFold(law: law)
     self.client = client
     self.scope = scope
+    self.seenBefore = seenBefore
+    ownPreceding = seenBefore
   }
 
   /// The objects, by key.
@@ -40,19 +46,13 @@ package struct StreamState: Sendable, Equatable {
   mutating func add(
     _ change: StreamChange, by maker: ClientID, at sequence: EventSequence?
   ) -> Int {
-    if maker == client {
-      let key = CausalKey(change, by: client, at: sequence)
-      own = own.map { max($0, key) } ?? key
-    }
+    if maker == client { ownPreceding = max(ownPreceding, change.preceding) }
     return fold.add(change, by: maker, at: sequence)
   }
 
-  /// What the maker of a change has seen now, and the change's number. What it once has seen, it
-  /// has seen, even if the stream is being read anew from its beginning.
-  func stamp() -> (preceding: EventSequence, clientSequence: UInt64) {
-    guard let own, own.preceding >= latest.number else { return (latest, 0) }
-    return (EventSequence(own.preceding), own.clientSequence &+ 1)
-  }
+  /// What the maker of a change has seen now. What it once has seen, it has seen, even if the
+  /// stream is being read anew from its beginning.
+  var seen: EventSequence { max(latest, ownPreceding) }
 }
 
 /// Why a change cannot be made.
@@ -79,9 +79,20 @@ extension StreamChange: Mutation {
   /// The object that it changes.
   package var object: ViewKey? { key }
 
-  /// Notes what its maker has seen.
-  package mutating func stamp(from state: StreamState) {
-    (preceding, clientSequence) = state.stamp()
+  /// Gives it its place in causal order: what its maker has seen, and its ticket, which no other
+  /// change of the client ever has.
+  ///
+  /// An edit is a new decision of a maker who has seen more, so it takes a new place. With the old
+  /// one, it could lose against a change that its maker has seen and answers to. But if a later
+  /// change of the same object is in the outbox, the edit keeps the old place. The later change was
+  /// made over this one and must still come after it: an update after the insert, an insert after
+  /// the deletion. A change that is tried again unedited keeps its place, too: it may be on the
+  /// stream already.
+  package mutating func stamp(
+    from state: StreamState, ticket: MutationTicket, inPlaceOf old: StreamChange?
+  ) {
+    preceding = old?.preceding ?? state.seen
+    clientSequence = old?.clientSequence ?? ticket.number
   }
 
   /// A deletion has no refusal: that of an object that is not there is harmless.
@@ -105,9 +116,10 @@ extension StreamChange: Mutation {
   /// Two changes of one object are one: an insert with the updates after it is an insert; the last
   /// value of each field counts; a deletion is all that is left of what was before it.
   ///
-  /// The result has the ID and the causal key of the *later* change. The later maker had seen more,
-  /// and its values answer to that. With the earlier key, they would sort before what they answer
-  /// to, and lose against it. The earlier change can be moved: nobody else has seen it.
+  /// The result has the ID and the causal key of the *later* change. When it was made, its maker
+  /// had seen more, and may have answered to that. With the earlier key, the answer would sort
+  /// before what it answers to, and lose. The values of the earlier change move along to the later
+  /// place. Nobody else has seen them yet, so nobody misses them.
   package func coalesced(with later: StreamChange) -> StreamChange? {
     var both = later
     switch (kind, later.kind) {

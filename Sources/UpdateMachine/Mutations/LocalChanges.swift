@@ -47,9 +47,9 @@ package struct LocalChanges<Change: Mutation>: Sendable {
   mutating func handle(
     _ input: Outbox<Change>.Input, at now: Moment, _ effects: inout Outbox<Change>.Effects
   ) {
-    if case .edited(let ticket, var change) = input {
-      change.stamp(from: outbox.state(before: ticket, over: view.confirmed))
-      outbox.handle(.edited(ticket, change), at: now, &effects)
+    if case .edited(let ticket, let change) = input {
+      let stamped = outbox.stamped(change, asEditOf: ticket, over: view.confirmed)
+      outbox.handle(.edited(ticket, stamped), at: now, &effects)
     } else {
       outbox.handle(input, at: now, &effects)
     }

@@ -47,6 +47,15 @@ public protocol Mutation: Sendable {
   /// nothing.
   mutating func stamp(from state: State)
 
+  /// The same for a mutation that also notes which of its client's mutations it is. By default it
+  /// calls ``stamp(from:)``.
+  ///
+  /// - Parameters:
+  ///   - ticket: counts up over all mutations of the outbox. An edited mutation keeps its ticket.
+  ///   - old: the mutation that an edit replaces, if a later one of the same ``object`` is in the
+  ///     outbox, which its user made over this one; otherwise `nil`.
+  mutating func stamp(from state: State, ticket: MutationTicket, inPlaceOf old: Self?)
+
   /// Makes the change. It sees its own writes. If it throws, it has no effect: its copy of the
   /// state is thrown away.
   func apply(to state: inout State) throws(Refusal) -> Value
@@ -76,6 +85,11 @@ extension Mutation {
 
   @inlinable
   public mutating func stamp(from state: State) {}
+
+  @inlinable
+  public mutating func stamp(from state: State, ticket: MutationTicket, inPlaceOf old: Self?) {
+    stamp(from: state)
+  }
 
   @inlinable
   public func isOverruled(by refusal: Refusal) -> Bool { false }

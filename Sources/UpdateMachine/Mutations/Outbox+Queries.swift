@@ -31,6 +31,25 @@ extension Outbox {
     return state
   }
 
+  /// The mutation that an edit puts in the place of another, stamped. O(pending).
+  func stamped(
+    _ change: Change, asEditOf ticket: MutationTicket, over confirmed: Change.State
+  ) -> Change {
+    let found =
+      queue.map { ($0.tickets, $0.rank, $0.change) }
+      + refused.map { ($0.tickets, $0.rank, $0.change) }
+    guard let (tickets, rank, old) = found.first(where: { $0.0.contains(ticket) }) else {
+      return change  // There is nothing to edit.
+    }
+    var change = change
+    let object = change.object
+    let isFollowed = object != nil && found.contains { rank < $0.1 && object == $0.2.object }
+    change.stamp(
+      from: state(before: ticket, over: confirmed), ticket: tickets.upperBound,
+      inPlaceOf: isFollowed ? old : nil)
+    return change
+  }
+
   /// The mutations without effect on the view, by ticket.
   package var setAside: [MutationSetAside<Change>] {
     var list: [MutationSetAside<Change>] = []

@@ -273,7 +273,8 @@ package struct Outbox<Change: Mutation>: Sendable {
   ) throws(MutationError<Change.Refusal>) -> (ticket: MutationTicket, value: Change.Value) {
     refresh(&view, &effects)
     var change = change
-    change.stamp(from: view.state)
+    let ticket = MutationTicket(lastTicket.number + 1)
+    change.stamp(from: view.state, ticket: ticket, inPlaceOf: nil)
     let merge = merge(with: change)
     var growth = change.boundedSize
     if let merge {
@@ -292,7 +293,7 @@ package struct Outbox<Change: Mutation>: Sendable {
       throw .refused(error)
     }
     view.extend(to: state)
-    lastTicket.number += 1
+    lastTicket = ticket
     size += growth
     changed()
     persist(&effects)
