@@ -39,13 +39,16 @@ public struct Plant: Hashable, Sendable {
   /// The server of tables does something wrong.
   package static func table(_ breach: TableBreach) -> Plant { Plant(breach, only: .tables) }
 
+  /// The server of records does something wrong.
+  package static func record(_ breach: RecordBreach) -> Plant { Plant(breach, only: .records) }
+
   /// The plants that any app's server can have, in the order of the command line's list.
   public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
 
   /// Every plant. A token names a plant by its place here.
   package static var known: [Plant] {
     all + PageBreach.allCases.map { .page($0) } + ViewBreach.allCases.map { .view($0) }
-      + TableBreach.allCases.map { .table($0) }
+      + TableBreach.allCases.map { .table($0) } + RecordBreach.allCases.map { .record($0) }
   }
 
   /// The plant of this name; `nil` if there is none.
