@@ -244,6 +244,10 @@ struct SimulationTests {
     case .view(.claimsToBeCurrent): #expect(oracles == [.honesty])
     case .view(.appliesTwice), .view(.effectsWithoutID), .view(.skipsAMutation):
       #expect(oracles == [.input])
+    case .record(.sharesAStamp), .record(.leavesADeletionOut), .record(.readsTooEarly):
+      #expect(oracles.contains(.replica))
+    case .record(.overwritesAConflict), .record(.makesAPushInPart):
+      #expect(oracles.contains(.input))
     case .neverAnswersAgain: #expect(oracles == [.liveness])
     case .breach(.revivedQueue):
       // If the model fits its finger, but the queue says nothing any more, the status is what lies.
