@@ -31,6 +31,22 @@ struct RecordsWorldTests {
     }
   }
 
+  /// The oracle must notice a push that changes what its client had not seen.
+  @Test func `a conflict that is overwritten is noticed`() {
+    var seen = RecordsTruth()
+    let key = RecordKey("items", "1")
+    seen.apply(.set(key, .one("a", "old")))
+    let pushed = VersionedMap(sorted: [(key, JSONObject.one("a", "mine"))])
+    var truth = seen
+    truth.becomes(pushed, deleting: [], seen: seen)
+    #expect(RecordsOracle.objectionToServer(RecordsBook(), truth, VersionedMap()) == nil)
+    truth = seen
+    truth.apply(.set(key, .one("a", "theirs")))
+    truth.becomes(pushed, deleting: [], seen: seen)
+    #expect(truth.overwritten == [key])
+    #expect(RecordsOracle.objectionToServer(RecordsBook(), truth, VersionedMap()) != nil)
+  }
+
   /// The oracle must notice a server that applies what it should have refused.
   @Test func `an old value that comes back is noticed`() {
     var truth = RecordsTruth()

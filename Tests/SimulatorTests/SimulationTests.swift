@@ -248,6 +248,10 @@ struct SimulationTests {
     case .stream(.acceptsWithoutWriting), .stream(.writesTwice), .stream(.swapsSequences),
       .stream(.namesAnotherMaker):
       #expect(oracles.contains(.input))
+    case .record(.sharesAStamp), .record(.leavesADeletionOut), .record(.readsTooEarly):
+      #expect(oracles.contains(.replica))
+    case .record(.overwritesAConflict), .record(.makesAPushInPart):
+      #expect(oracles.contains(.input))
     case .neverAnswersAgain: #expect(oracles == [.liveness])
     case .breach(.revivedQueue):
       // If the model fits its finger, but the queue says nothing any more, the status is what lies.

@@ -36,7 +36,11 @@ struct RecordFollower {
 
   var view: RecordState {
     var view = confirmed
-    for item in pending { _ = try? item.change.apply(to: &view) }
+    for item in pending {
+      do throws(RecordChange.Refusal) {
+        try item.change.apply(to: &view)
+      } catch {}  // The next pull overrules it. Until then it shows nothing.
+    }
     return view
   }
 
@@ -52,7 +56,11 @@ struct RecordFollower {
     var change = RecordChange(action, key)
     var view = view
     change.stamp(from: view)
-    guard (try? change.apply(to: &view)) != nil else { return false }
+    do throws(RecordChange.Refusal) {
+      try change.apply(to: &view)
+    } catch {
+      return false  // Nothing is kept of a change that cannot be made.
+    }
     if let last = pending.lastIndex(where: { $0.change.key == key }),
       pending[last].stage == .unsent, let both = pending[last].change.coalesced(with: change)
     {
@@ -189,8 +197,9 @@ struct RecordDesk {
 
   /// The answer to the client's next pull.
   mutating func ask(_ who: WritableKeyPath<RecordDesk, RecordFollower>) throws -> PulledRecords {
-    let request = self[keyPath: who].pull()
-    return try #require(request.flatMap { server.pull($0) })
+    let request = try #require(self[keyPath: who].pull())
+    let answer = server.pull(request)
+    return try #require(answer)
   }
 
   /// Pulls until the client is level. Returns how each answer followed.

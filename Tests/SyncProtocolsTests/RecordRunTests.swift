@@ -175,7 +175,11 @@ struct RecordRun {
       if answer.created.count > server.pageMaximum, case .page = answer.content {
         violation = "a page is too large"
       }
-      try? applyTwice(answer, index)
+      do throws(RecordRefusal) {
+        try applyTwice(answer, index)
+      } catch {
+        violation = "an answer is refused the second time: \(error)"
+      }
       if word == "gap" || word == "lost" { violation = "a sound answer was refused: \(word)" }
       if word == "level" { return true }
     }

@@ -175,8 +175,11 @@
     }
 
     private func run(_ driver: Driver, _ incarnation: SimulatedIncarnation<App>, foreground: Bool) {
-      // A driver that was told to stop may be started again while it is still stopping.
-      let isEnding = !world.clients[incarnation.client].word.wantsSync && incarnation.runs == 1
+      // A driver that was told to stop may be started again while it is still stopping; but once: a
+      // log-out may be going on without a run, and then one start waits for it already.
+      let isEnding =
+        !world.clients[incarnation.client].word.wantsSync && incarnation.runs == 1
+        && !incarnation.awaitsStart
       guard incarnation.runs == 0 || isEnding else { return }
       incarnation.runs += 1
       incarnation.awaitsStart = true

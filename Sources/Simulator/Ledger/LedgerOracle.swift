@@ -26,9 +26,14 @@ enum LedgerOracle {
       var transaction = ViewTransaction(on: view)
       let mutators = LedgerMutators(isServer: false)
       let change = pending.change
-      let value = try? mutators.run(change.name, change.arguments, in: &transaction)
-      if value != nil { view = transaction.view }
-      guard (value == nil) != (pending.refusal != nil) else { continue }
+      var isRefused = false
+      do throws(ChangeRefusal) {
+        _ = try mutators.run(change.name, change.arguments, in: &transaction)
+        view = transaction.view
+      } catch {
+        isRefused = true
+      }
+      guard isRefused != (pending.refusal != nil) else { continue }
       return UserObjection(
         .input, "a mutation is set aside when it throws, and only then", "\(pending), \(outbox)")
     }

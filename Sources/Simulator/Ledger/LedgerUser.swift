@@ -3,7 +3,7 @@ package import UpdateMachine
 
 /// A user of the ledger: makes changes online and offline, edits or discards some, and decides
 /// about those that are set aside.
-package struct LedgerUser: OutboxUser {
+package struct LedgerUser: ReconsideringUser {
   package typealias Model = LedgerApp.Model
   package typealias Truth = LedgerApp.Truth
   package typealias Sync = LedgerApp.Server.Sync
@@ -36,26 +36,13 @@ package struct LedgerUser: OutboxUser {
 
   // MARK: What the user does
 
-  package mutating func act(
-    _ client: Body, _ truth: Truth, _ choices: inout Choices
-  ) -> [Action] {
-    guard let outbox = client.local?.outbox else { return [] }
-    let aside = outbox.setAside
-    if !aside.isEmpty, choices.happens(.users, 1, in: 2) {
-      let ticket = aside[Int(choices.draw(.users, below: UInt64(aside.count)))].ticket
-      return reconsider(ticket, outbox, &choices)
-    }
-    if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
-      let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
-      return reconsider(outbox.pending[index].ticket, outbox, &choices)
-    }
-    var actions: [Action] = []
-    for count in 0...Int(choices.draw(.users, below: 3)) {
-      guard outbox.count + count < LedgerUser.pendingMaximum else { break }
-      actions.append(.mutates(newChange(by: outbox.client, &choices)))
-    }
-    return actions
-  }
+  package mutating func newChange(
+    _ local: LocalChanges<LedgerChange>, _ choices: inout Choices
+  ) -> LedgerChange { newChange(by: local.outbox.client, &choices) }
+
+  package mutating func newChange(
+    inPlaceOf old: LedgerChange, _ local: LocalChanges<LedgerChange>, _ choices: inout Choices
+  ) -> LedgerChange? { newChange(by: local.outbox.client, &choices) }
 
   private mutating func newChange(
     by client: ClientID, _ choices: inout Choices
@@ -76,49 +63,15 @@ package struct LedgerUser: OutboxUser {
     }
   }
 
-  /// The user edits, retries or discards a change.
-  private mutating func reconsider(
-    _ ticket: MutationTicket, _ outbox: Outbox<LedgerChange>, _ choices: inout Choices
-  ) -> [Action] {
-    switch choices.draw(.users, below: 3) {
-    case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
-    case 1:
-      let change = newChange(by: outbox.client, &choices)
-      return outbox.canEdit(ticket) ? [.decides(.edited(ticket, change))] : []
-    default: return [.decides(.retried(ticket))]
-    }
-  }
+  // MARK: What becomes of it
 
-  package mutating func tidy(_ client: Body) -> [Action] {
-    guard let outbox = client.local?.outbox else { return [] }
-    let first = outbox.setAside.first { outbox.canDiscard($0.ticket) }
-    return wake(client) + (first.map { [.decides(.discarded($0.ticket))] } ?? [])
-  }
-
-  package mutating func acted(
-    _ action: Action, from before: Body, to after: Body, at now: Moment
+  package mutating func noteMade(
+    _ change: LedgerChange, as ticket: MutationTicket, from before: Body,
+    to after: Outbox<LedgerChange>
   ) {
-    guard let old = before.local, let new = after.local?.outbox else { return }
-    switch action {
-    case .mutates(let change):
-      guard new.newestTicket > old.outbox.newestTicket else { return judgeRefusal(change, old) }
-      note(change, as: new.newestTicket, old.outbox, new, before.model)
-    case .decides(.edited(let ticket, let change)):
-      if old.outbox.canEdit(ticket) { memory.replace(ticket, by: change.entries) }
-    case .decides(.discarded(let ticket)):
-      guard old.outbox.canDiscard(ticket) else { return }
-      memory.remove(ticket, isCertain: !old.outbox.mayHaveCopy(of: ticket))
-    case .decides(.retried), .opens, .changes, .changesLists, .signals: break
-    }
-  }
-
-  private mutating func note(
-    _ change: LedgerChange, as ticket: MutationTicket, _ old: Outbox<LedgerChange>,
-    _ new: Outbox<LedgerChange>, _ model: Model?
-  ) {
-    let confirmed = model?.model.finger.lastMutation ?? .none
-    let last = old.pending.last
-    let isOne = new.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
+    let confirmed = before.model?.model.finger.lastMutation ?? .none
+    let last = before.local?.outbox.pending.last
+    let isOne = after.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
     if isOne, let last, last.stage == .unsent, last.change.coalesced(with: change) != nil {
       memory.merge(ticket, change.entries, confirmed: confirmed)
     } else {
@@ -126,14 +79,13 @@ package struct LedgerUser: OutboxUser {
     }
   }
 
-  /// A refused change must be one that is impossible.
-  private mutating func judgeRefusal(_ change: LedgerChange, _ local: LocalChanges<LedgerChange>) {
-    var state = local.view.state
-    do throws(ChangeRefusal) {
-      _ = try change.apply(to: &state)
-      check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(local.outbox)")
-    } catch {}  // Refused, as it should be.
-  }
+  package mutating func noteEdited(
+    _ ticket: MutationTicket, to change: LedgerChange, in outbox: Outbox<LedgerChange>
+  ) { memory.replace(ticket, by: change.entries) }
+
+  package mutating func noteDiscarded(
+    _ ticket: MutationTicket, in outbox: Outbox<LedgerChange>
+  ) { memory.remove(ticket, isCertain: !outbox.mayHaveCopy(of: ticket)) }
 
   // MARK: Obligations
 

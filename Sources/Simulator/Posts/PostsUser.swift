@@ -3,7 +3,7 @@ package import UpdateMachine
 
 /// A user who posts online and offline, and decides about posts that are set aside or
 /// uncertain.
-package struct PostsUser: OutboxUser {
+package struct PostsUser: ReconsideringUser {
   package typealias Model = PostsApp.Model
   package typealias Truth = PostsApp.Truth
   package typealias Sync = PostsApp.Server.Sync
@@ -88,26 +88,13 @@ package struct PostsUser: OutboxUser {
 
   // MARK: What the user does
 
-  package mutating func act(
-    _ client: Body, _ truth: Truth, _ choices: inout Choices
-  ) -> [Action] {
-    guard let outbox = client.local?.outbox else { return [] }
-    let open = outbox.setAside.map { $0.ticket } + outbox.uncertain.map { $0.ticket }
-    if !open.isEmpty, choices.happens(.users, 3, in: 4) {
-      let ticket = open[Int(choices.draw(.users, below: UInt64(open.count)))]
-      return reconsider(ticket, outbox, &choices)
-    }
-    if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
-      let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
-      return reconsider(outbox.pending[index].ticket, outbox, &choices)
-    }
-    var actions: [Action] = []
-    for count in 0...Int(choices.draw(.users, below: 3)) {
-      guard outbox.count + count < PostsUser.pendingMaximum else { break }
-      actions.append(.mutates(newPost(by: outbox.client, &choices)))
-    }
-    return actions
-  }
+  package mutating func newChange(
+    _ local: LocalChanges<PostChange>, _ choices: inout Choices
+  ) -> PostChange { newPost(by: local.outbox.client, &choices) }
+
+  package mutating func newChange(
+    inPlaceOf old: PostChange, _ local: LocalChanges<PostChange>, _ choices: inout Choices
+  ) -> PostChange? { newPost(by: local.outbox.client, &choices) }
 
   private mutating func newPost(by client: ClientID, _ choices: inout Choices) -> PostChange {
     entryCount += 1
@@ -115,53 +102,27 @@ package struct PostsUser: OutboxUser {
     return PostChange(post: Post(author: client, entry: entryCount, channel: channel))
   }
 
-  /// The user edits, retries or discards a post.
-  private mutating func reconsider(
-    _ ticket: MutationTicket, _ outbox: Outbox<PostChange>, _ choices: inout Choices
-  ) -> [Action] {
-    switch choices.draw(.users, below: 3) {
-    case 0: return [.decides(.retried(ticket))]
-    case 1:
-      let change = newPost(by: outbox.client, &choices)
-      return outbox.canEdit(ticket) ? [.decides(.edited(ticket, change))] : []
-    default: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
-    }
-  }
+  // MARK: What becomes of it
 
-  /// Retries or discards uncertain posts, as the user likes.
-  package mutating func tidy(_ client: Body) -> [Action] {
-    guard let outbox = client.local?.outbox else { return [] }
-    if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
-      return wake(client) + [.decides(.discarded(first.ticket))]
-    }
-    guard let first = outbox.uncertain.first else { return wake(client) }
-    let isRetried = first.ticket.number % 2 == 0
-    return wake(client) + [.decides(isRetried ? .retried(first.ticket) : .discarded(first.ticket))]
-  }
+  package mutating func noteMade(
+    _ change: PostChange, as ticket: MutationTicket, from before: Body,
+    to after: Outbox<PostChange>
+  ) { memory.note(ticket, change.post.entry) }
 
-  package mutating func acted(
-    _ action: Action, from before: Body, to after: Body, at now: Moment
+  package mutating func noteEdited(
+    _ ticket: MutationTicket, to change: PostChange, in outbox: Outbox<PostChange>
   ) {
-    guard let old = before.local, let new = after.local?.outbox else { return }
-    switch action {
-    case .mutates(let change):
-      guard new.newestTicket > old.outbox.newestTicket else {
-        guard old.view.state.isOpen(change.post.channel) else { return }
-        check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
-        return
-      }
-      memory.note(new.newestTicket, change.post.entry)
-    case .decides(.edited(let ticket, let change)):
-      guard old.outbox.canEdit(ticket) else { return }
-      memory.edit(ticket, to: change.post.entry)
-      answered.removeAll { $0.ticket == ticket }
-    case .decides(.retried(let ticket)):
-      if old.outbox.state(of: ticket) == .uncertain { memory.noteRetry(ticket) }
-      answered.removeAll { $0.ticket == ticket }
-    case .decides(.discarded(let ticket)):
-      if old.outbox.canDiscard(ticket) { memory.discard(ticket) }
-    case .opens, .changes, .changesLists, .signals: break
-    }
+    memory.edit(ticket, to: change.post.entry)
+    answered.removeAll { $0.ticket == ticket }
+  }
+
+  package mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<PostChange>) {
+    memory.discard(ticket)
+  }
+
+  package mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<PostChange>) {
+    if outbox.state(of: ticket) == .uncertain { memory.noteRetry(ticket) }
+    answered.removeAll { $0.ticket == ticket }
   }
 
   // MARK: Obligations

@@ -81,6 +81,9 @@ package struct RecordsTruth: ServerTruth {
   /// Values that came back after they had been replaced or deleted.
   private(set) var returned: [JSONValue] = []
 
+  /// Records that a push has changed, although its client had not pulled their last change.
+  private(set) var overwritten: [RecordKey] = []
+
   package init() {}
 
   /// The snapshot without a client's name, which a server adds.
@@ -108,12 +111,14 @@ package struct RecordsTruth: ServerTruth {
   }
 
   /// Takes what a push has made of the records. It may also have deleted some that it created.
+  /// `seen` is what its client had pulled.
   mutating func becomes(
-    _ new: VersionedMap<RecordKey, JSONObject>, deleting gone: [RecordKey]
+    _ new: VersionedMap<RecordKey, JSONObject>, deleting gone: [RecordKey], seen: RecordsTruth?
   ) {
     for key in gone where !new.contains(key) { deleted[key] = true }
     for change in new.difference(from: records).changes {
       changes += 1
+      if let seen, seen.records[change.key] != change.old { overwritten.append(change.key) }
       guard let columns = change.new else {
         deleted[change.key] = true
         continue

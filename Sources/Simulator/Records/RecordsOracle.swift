@@ -72,12 +72,16 @@ enum RecordsOracle {
     return nil
   }
 
-  /// Each value is written once, unless it was sent again: if an answer is lost, and others change
+  /// No push overwrites what its client has not pulled. Each value is written once, unless it was sent again: if an answer is lost, and others change
   /// the column before the next push, the client cannot know that its value had been there. So the
   /// client's is the last.
   static func objectionToServer(
     _ book: RecordsBook, _ truth: RecordsTruth, _ sends: VersionedMap<String, Int>
   ) -> UserObjection? {
+    if let key = truth.overwritten.first {
+      return UserObjection(
+        .input, "a push changes only what its client has seen", "\(key) was overwritten: \(truth)")
+    }
     for value in truth.returned where !book.doubtful.contains(value) {
       guard book.made.contains(where: { $0.change.values.contains(value) }) else { continue }
       let count = truth.returned.count { $0 == value }

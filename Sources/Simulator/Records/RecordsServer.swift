@@ -104,20 +104,35 @@ package struct RecordsServer: SimulatedServer {
   ) -> Reply {
     if name == nil { clientCount += 1 }
     let client = ClientID(name ?? clientCount)
-    guard let pulled = pull(nil, of: client) else { return .refused(.badQueue) }
-    return .registered(pulled, pulled.finger, terms)
+    do throws(SyncFailure) {
+      let pulled = try pull(nil, of: client)
+      return .registered(pulled, pulled.finger, terms)
+    } catch {
+      return RecordsServer.refusal(for: error)
+    }
   }
 
   package mutating func poll(
     _ finger: RecordFinger, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
   ) -> Reply? {
-    guard let pulled = pull(finger, of: ClientID(0)) else { return .refused(.badQueue) }
-    return .batch(pulled)
+    do throws(SyncFailure) {
+      return .batch(try pull(finger, of: ClientID(0)))
+    } catch {
+      return RecordsServer.refusal(for: error)
+    }
   }
 
-  private func pull(_ finger: RecordFinger?, of client: ClientID) -> PulledRecords? {
-    let request = try? RecordPull(client: client, after: finger, schema: RecordsApp.schema)
-    return request.flatMap { records.pull($0) }
+  private mutating func pull(
+    _ finger: RecordFinger?, of client: ClientID
+  ) throws(SyncFailure) -> PulledRecords {
+    let request = try RecordPull(client: client, after: finger, schema: RecordsApp.schema)
+    guard let pulled = records.pull(request) else { throw .expired }
+    return pulled
+  }
+
+  /// A real client sends no pull that cannot be answered. In a world, the server says the same.
+  private static func refusal(for failure: SyncFailure) -> Reply {
+    failure == .expired ? .refused(.badQueue) : .refused(.serverError)
   }
 
   package mutating func abandon(waiter: UInt64) {}
@@ -136,8 +151,12 @@ package struct RecordsServer: SimulatedServer {
     guard let finger = push.finger else { return .behind }
     let pushed = RecordPush(push.mutations, at: finger)
     let refused = records.push(pushed, at: now)
-    if records.last != commits.last?.stamp {
-      truth.becomes(records.records, deleting: pushed.deleted.filter { !refused.contains($0) })
+    let new = records.records
+    // A plant's change has the stamp of the one before it.
+    if records.last != commits.last?.stamp || new != truth.records {
+      let seen = commits.last { $0.stamp == finger.lastPulledAt }
+      truth.becomes(
+        new, deleting: pushed.deleted.filter { !refused.contains($0) }, seen: seen?.truth)
       note(at: now)
     }
     return RecordPush.answer(
@@ -186,9 +205,9 @@ package struct RecordsServer: SimulatedServer {
 
   // MARK: Plants
 
-  package mutating func arm(_ breach: QueueBreach) {}
+  package mutating func arm(_ breach: RecordBreach) { records.breach = breach }
 
-  package var isArmed: Bool { false }
+  package var isArmed: Bool { records.breach != nil }
 
-  package var breachCount: Int64 { 0 }
+  package var breachCount: Int64 { records.breachCount }
 }

@@ -90,7 +90,7 @@ extension RecordChange: CustomStringConvertible {
 }
 
 /// A user who creates, changes and deletes records, and reconsiders some.
-package struct RecordsUser: OutboxUser {
+package struct RecordsUser: ReconsideringUser {
   package typealias Model = RecordModel
   package typealias Truth = RecordsTruth
   package typealias Sync = RecordSync
@@ -122,27 +122,7 @@ package struct RecordsUser: OutboxUser {
 
   // MARK: What the user does
 
-  package mutating func act(
-    _ client: Body, _ truth: Truth, _ choices: inout Choices
-  ) -> [Action] {
-    guard let local = client.local else { return [] }
-    let outbox = local.outbox
-    if let first = outbox.setAside.first, choices.happens(.users, 1, in: 2) {
-      return reconsider(first.ticket, outbox, local.view.state, &choices)
-    }
-    if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
-      let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
-      return reconsider(outbox.pending[index].ticket, outbox, local.view.state, &choices)
-    }
-    var actions: [Action] = []
-    for count in 0...Int(choices.draw(.users, below: 3)) {
-      guard outbox.count + count < RecordsUser.pendingMaximum else { break }
-      actions.append(.mutates(newChange(local, &choices)))
-    }
-    return actions
-  }
-
-  private mutating func newChange(
+  package mutating func newChange(
     _ local: LocalChanges<RecordChange>, _ choices: inout Choices
   ) -> RecordChange {
     let keys = local.view.state.records.map { $0.key }
@@ -163,60 +143,42 @@ package struct RecordsUser: OutboxUser {
     return "\(choices.record.count)-\(valueCount)"
   }
 
-  private mutating func reconsider(
-    _ ticket: MutationTicket, _ outbox: Outbox<RecordChange>, _ state: RecordState,
-    _ choices: inout Choices
-  ) -> [Action] {
-    switch choices.draw(.users, below: 3) {
-    case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
-    case 1:
-      guard let old = outbox.mutation(of: ticket)?.change, outbox.canEdit(ticket),
-        let column = old.written?.members.first
-      else { return [] }
-      var change = old
-      let value = JSONValue.string(newName(choices))
-      if case .create = old.action {
-        change.action = .create(.one(column.name, value))
-      } else {
-        change.action = .update(.one(column.name, value))
-      }
-      return [.decides(.edited(ticket, change))]
-    default: return [.decides(.retried(ticket))]
+  /// Writes another value to the same column.
+  package mutating func newChange(
+    inPlaceOf old: RecordChange, _ local: LocalChanges<RecordChange>, _ choices: inout Choices
+  ) -> RecordChange? {
+    guard let column = old.written?.members.first else { return nil }
+    let columns = JSONObject.one(column.name, .string(newName(choices)))
+    var change = old
+    if case .create = old.action {
+      change.action = .create(columns)
+    } else {
+      change.action = .update(columns)
     }
+    return change
   }
 
-  package mutating func tidy(_ client: Body) -> [Action] {
-    guard let outbox = client.local?.outbox else { return [] }
-    let first = outbox.setAside.first { outbox.canDiscard($0.ticket) }
-    return wake(client) + (first.map { [.decides(.discarded($0.ticket))] } ?? [])
-  }
+  // MARK: What becomes of it
 
-  package mutating func acted(
-    _ action: Action, from before: Body, to after: Body, at now: Moment
+  package mutating func noteMade(
+    _ change: RecordChange, as ticket: MutationTicket, from before: Body,
+    to after: Outbox<RecordChange>
+  ) { memory.note(ticket, change) }
+
+  package mutating func noteEdited(
+    _ ticket: MutationTicket, to change: RecordChange, in outbox: Outbox<RecordChange>
   ) {
-    guard let old = before.local, let new = after.local?.outbox else { return }
-    switch action {
-    case .mutates(let change):
-      guard new.newestTicket > old.outbox.newestTicket else {
-        // The record may have gone since the user looked: an earlier change of the same moment.
-        guard old.view.state.records.contains(change.key) else { return }
-        check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
-        return
-      }
-      memory.note(new.newestTicket, change)
-    case .decides(.edited(let ticket, let change)):
-      guard old.outbox.canEdit(ticket), let former = old.outbox.mutation(of: ticket) else { return }
-      memory.edit(former.tickets, to: change)
-    case .decides(.discarded(let ticket)):
-      guard old.outbox.canDiscard(ticket), let former = old.outbox.mutation(of: ticket)
-      else { return }
-      memory.discard(former.tickets)
-    case .decides(.retried(let ticket)):
-      guard old.outbox.canRetry(ticket), let former = old.outbox.mutation(of: ticket)
-      else { return }
-      memory.doubt(former.tickets)
-    case .opens, .changes, .changesLists, .signals: break
-    }
+    if let old = outbox.mutation(of: ticket) { memory.edit(old.tickets, to: change) }
+  }
+
+  package mutating func noteDiscarded(
+    _ ticket: MutationTicket, in outbox: Outbox<RecordChange>
+  ) {
+    if let old = outbox.mutation(of: ticket) { memory.discard(old.tickets) }
+  }
+
+  package mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<RecordChange>) {
+    if let old = outbox.mutation(of: ticket) { memory.doubt(old.tickets) }
   }
 
   // MARK: Obligations

@@ -160,10 +160,13 @@ package struct DataLayer<Mutators: ViewMutators>: Sendable {
     switch breach {
     case .skipsAMutation: commit.view = last.view
     case .appliesTwice:
-      guard let twice = try? effects(of: mutation, on: commit.view), twice != commit.view else {
-        return
+      do throws(ChangeRefusal) {
+        let twice = try effects(of: mutation, on: commit.view)
+        guard twice != commit.view else { return }
+        commit.view = twice
+      } catch {
+        return  // It cannot be run twice, so it is no occasion.
       }
-      commit.view = twice
     case .effectsWithoutID:
       guard isLast else { return }
       unwritten = (client, commit.record(of: client))

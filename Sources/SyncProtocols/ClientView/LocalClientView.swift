@@ -104,7 +104,9 @@
       let waiter = count
       await withDiscardingTaskGroup { group in
         group.addTask {
-          try? await self.clock.sleep(until: end)
+          do {
+            try await self.clock.sleep(until: end)
+          } catch {}  // The wait was cancelled, as there is news or nobody waits any more.
           await self.wake(waiter)
         }
         await withCheckedContinuation { waiters[waiter] = $0 }

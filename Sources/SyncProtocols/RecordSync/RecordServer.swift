@@ -18,6 +18,13 @@ package struct RecordServer: Sendable {
   package private(set) var horizon = RecordStamp.none
   private var rows = VersionedMap<RecordKey, Row>()
 
+  /// The breach that waits for its occasion.
+  package var breach: RecordBreach?
+  /// How often the server broke its contract.
+  package private(set) var breachCount: Int64 = 0
+  /// The rows before the last change, for the plant that reads too early.
+  private var earlierRows = VersionedMap<RecordKey, Row>()
+
   private struct Row: Sendable {
     /// `nil`: a tombstone.
     var columns: JSONObject?
@@ -59,8 +66,11 @@ package struct RecordServer: Sendable {
   ) {
     let old = rows[key]
     // Two changes in one millisecond get two stamps.
-    last = RecordStamp(max(last.number + 1, UInt64(max(now.milliseconds, 0))))
+    if !breaks(.sharesAStamp) {
+      last = RecordStamp(max(last.number + 1, UInt64(max(now.milliseconds, 0))))
+    }
     let isCreated = old?.columns == nil || isAnew
+    earlierRows = rows
     rows[key] = Row(
       columns: columns, createdAt: isCreated ? last : old?.createdAt ?? last, changedAt: last)
   }
@@ -77,7 +87,7 @@ package struct RecordServer: Sendable {
   // MARK: Requests
 
   /// Answers a pull; `nil`: the finger is of no use any more, and the client must register.
-  package func pull(_ pull: RecordPull) -> PulledRecords? {
+  package mutating func pull(_ pull: RecordPull) -> PulledRecords? {
     guard let finger = pull.finger else { return page(after: nil, of: last, pull) }
     guard finger.epoch == epoch, horizon <= finger.lastPulledAt, finger.lastPulledAt <= last
     else { return nil }
@@ -87,7 +97,8 @@ package struct RecordServer: Sendable {
       client: pull.client, epoch: epoch, pulledAt: last, content: .changes(since: since),
       schema: pull.notesSchema ? pull.schema : nil)
     if since == last, pull.migratesFrom == nil { return answer }  // Nothing to look for.
-    for (key, row) in rows where isKnown(key.table, to: pull.schema) {
+    let read = since < last && breaks(.readsTooEarly) ? earlierRows : rows
+    for (key, row) in read where isKnown(key.table, to: pull.schema) {
       let isCompleted = isExtended(key.table, pull)
       guard row.changedAt > since || isCompleted else { continue }
       guard let columns = row.columns else {
@@ -97,6 +108,7 @@ package struct RecordServer: Sendable {
       let sent = RecordRow(key, known(columns, of: key.table, to: pull.schema))
       if row.createdAt > since { answer.created.append(sent) } else { answer.updated.append(sent) }
     }
+    if !answer.deleted.isEmpty, breaks(.leavesADeletionOut) { answer.deleted.removeLast() }
     return answer
   }
 
@@ -141,8 +153,10 @@ package struct RecordServer: Sendable {
     for (index, key) in keys.enumerated() where index == 0 || keys[index - 1] != key {
       let present = rows[key]
       if let present, present.changedAt > push.lastPulledAt {
-        refused.append(key)
-        continue
+        guard changed.breaks(.overwritesAConflict) else {
+          refused.append(key)
+          continue
+        }
       }
       let isDeleted = push.deleted.contains(key)
       var columns = isDeleted ? nil : present?.columns
@@ -155,10 +169,19 @@ package struct RecordServer: Sendable {
       // Every deletion leaves a new tombstone, so that late copies are refused: those of this push,
       // and those of an earlier creation that has not come yet.
       guard columns != present?.columns || columns == nil && isDeleted else { continue }
+      if changed.breaks(.makesAPushInPart) { continue }
       changed.write(key, columns, isAnew: isDeleted, at: now)
     }
     if refused.isEmpty || takesRest { self = changed }
     return refused
+  }
+
+  /// Whether this breach was armed. Then it happens now.
+  private mutating func breaks(_ occasion: RecordBreach) -> Bool {
+    guard breach == occasion else { return false }
+    breach = nil
+    breachCount += 1
+    return true
   }
 
   // MARK: Queries

@@ -49,7 +49,11 @@ package struct RecordState: Equatable, Sendable {
     var changed = JSONObject()
     for change in pending where change.key == key {
       var fork = view
-      guard (try? change.apply(to: &fork)) != nil else { continue }
+      do throws(RecordChange.Refusal) {
+        _ = try change.apply(to: &fork)
+      } catch {
+        continue  // It has no effect here, so it does not count.
+      }
       view = fork
       if let columns = change.columns {
         changed.mergeColumns(columns)

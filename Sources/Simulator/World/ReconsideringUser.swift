@@ -1,0 +1,114 @@
+package import UpdateMachine
+
+/// An outbox user who makes changes at any time, and edits, retries or discards some of them. A
+/// conforming type says what its changes are, and notes what has become of them.
+package protocol ReconsideringUser: OutboxUser {
+  /// Returns a new change.
+  mutating func newChange(
+    _ local: LocalChanges<Model.Change>, _ choices: inout Choices
+  ) -> Model.Change
+
+  /// Returns a change to put in the place of one; `nil`: the user leaves it.
+  mutating func newChange(
+    inPlaceOf old: Model.Change, _ local: LocalChanges<Model.Change>, _ choices: inout Choices
+  ) -> Model.Change?
+
+  /// Notes that a change was made, and has this ticket.
+  mutating func noteMade(
+    _ change: Model.Change, as ticket: MutationTicket, from before: Body,
+    to after: Outbox<Model.Change>)
+
+  /// Notes that the mutation of a ticket was edited. `outbox`: as it was before.
+  mutating func noteEdited(
+    _ ticket: MutationTicket, to change: Model.Change, in outbox: Outbox<Model.Change>)
+
+  /// Notes that the mutation of a ticket was discarded. `outbox`: as it was before.
+  mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<Model.Change>)
+
+  /// Notes that the mutation of a ticket is tried again. `outbox`: as it was before.
+  mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<Model.Change>)
+}
+
+extension ReconsideringUser {
+  package mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<Model.Change>) {}
+
+  /// Decides about a mutation that waits for the user, or about any other, or makes changes.
+  package mutating func act(
+    _ client: Body, _ truth: Truth, _ choices: inout Choices
+  ) -> [Action] {
+    guard let local = client.local else { return [] }
+    let outbox = local.outbox
+    let open = outbox.setAside.map { $0.ticket } + outbox.uncertain.map { $0.ticket }
+    if !open.isEmpty, choices.happens(.users, 1, in: 2) {
+      return reconsider(choices.pick(.users, open), local, &choices)
+    }
+    if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
+      let tickets = outbox.pending.map { $0.ticket }
+      return reconsider(choices.pick(.users, tickets), local, &choices)
+    }
+    var actions: [Action] = []
+    for count in 0...Int(choices.draw(.users, below: 3)) {
+      guard outbox.count + count < Self.pendingMaximum else { break }
+      actions.append(.mutates(newChange(local, &choices)))
+    }
+    return actions
+  }
+
+  private mutating func reconsider(
+    _ ticket: MutationTicket, _ local: LocalChanges<Model.Change>, _ choices: inout Choices
+  ) -> [Action] {
+    let outbox = local.outbox
+    switch choices.draw(.users, below: 3) {
+    case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
+    case 1:
+      guard outbox.canEdit(ticket), let old = outbox.mutation(of: ticket)?.change,
+        let new = newChange(inPlaceOf: old, local, &choices)
+      else { return [] }
+      return [.decides(.edited(ticket, new))]
+    default: return [.decides(.retried(ticket))]
+    }
+  }
+
+  /// Discards what is set aside. Retries or discards what is uncertain, as the user likes.
+  package mutating func tidy(_ client: Body) -> [Action] {
+    guard let outbox = client.local?.outbox else { return [] }
+    if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
+      return wake(client) + [.decides(.discarded(first.ticket))]
+    }
+    guard let ticket = outbox.uncertain.first?.ticket else { return wake(client) }
+    let isRetried = ticket.number % 2 == 0
+    return wake(client) + [.decides(isRetried ? .retried(ticket) : .discarded(ticket))]
+  }
+
+  package mutating func acted(
+    _ action: Action, from before: Body, to after: Body, at now: Moment
+  ) {
+    guard let old = before.local, let new = after.local?.outbox else { return }
+    let outbox = old.outbox
+    switch action {
+    case .mutates(let change):
+      guard new.newestTicket > outbox.newestTicket else { return judgeRefusal(change, old) }
+      noteMade(change, as: new.newestTicket, from: before, to: new)
+    case .decides(.edited(let ticket, let change)):
+      if outbox.canEdit(ticket) { noteEdited(ticket, to: change, in: outbox) }
+    case .decides(.discarded(let ticket)):
+      if outbox.canDiscard(ticket) { noteDiscarded(ticket, in: outbox) }
+    case .decides(.retried(let ticket)):
+      if outbox.canRetry(ticket) { noteRetried(ticket, in: outbox) }
+    case .opens, .changes, .changesLists, .signals: break
+    }
+  }
+
+  /// A change that was not made must be impossible: an earlier one of the same moment may have
+  /// taken what it needs.
+  private mutating func judgeRefusal(
+    _ change: Model.Change, _ local: LocalChanges<Model.Change>
+  ) {
+    var (change, state) = (change, local.view.state)
+    change.stamp(from: state)
+    do throws(Model.Change.Refusal) {
+      _ = try change.apply(to: &state)
+      check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(local.outbox)")
+    } catch {}  // Refused, as it should be.
+  }
+}
