@@ -55,7 +55,7 @@ struct RecordFollower {
   mutating func make(_ action: RecordChange.Action, _ key: RecordKey) -> Bool {
     var change = RecordChange(action, key)
     var view = view
-    change.stamp(from: view)
+    change.stamp(from: view, ticket: MutationTicket(0), inPlaceOf: nil)
     do throws(RecordChange.Refusal) {
       try change.apply(to: &view)
     } catch {

@@ -24,7 +24,9 @@ struct ThingChange: Mutation, Equatable, Storable {
   var size: Int64 { 10 }
   var object: String? { kind == .tidy || kind == .swap ? nil : thing }
 
-  mutating func stamp(from state: Things) {
+  mutating func stamp(
+    from state: Things, ticket: MutationTicket, inPlaceOf edited: ThingChange?
+  ) {
     seen = state.position
     old = state.things[thing]
   }

@@ -105,7 +105,8 @@ extension ReconsideringUser {
     _ change: Model.Change, _ local: LocalChanges<Model.Change>
   ) {
     var (change, state) = (change, local.view.state)
-    change.stamp(from: state)
+    let ticket = MutationTicket(local.outbox.newestTicket.number + 1)
+    change.stamp(from: state, ticket: ticket, inPlaceOf: nil)
     do throws(Model.Change.Refusal) {
       _ = try change.apply(to: &state)
       check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(local.outbox)")

@@ -1,4 +1,4 @@
-internal import UpdateMachine
+package import UpdateMachine
 
 /// A user's change of one record. Pending ones are replayed over each newer confirmed state, so a
 /// record has the server's values, except in the columns that were changed here. What the server
@@ -52,7 +52,9 @@ package struct RecordChange: Mutation, Hashable {
 
   /// Notes what the maker had seen. Nothing that we pull later overrules a deletion of a record
   /// that was created here, or a creation that follows a deletion here: it may be our own echo.
-  package mutating func stamp(from state: RecordState) {
+  package mutating func stamp(
+    from state: RecordState, ticket: MutationTicket, inPlaceOf old: RecordChange?
+  ) {
     let (record, deletedHere) = (state.records[key], state.deletedHere[key])
     seen = state.lastPulledAt
     switch action {

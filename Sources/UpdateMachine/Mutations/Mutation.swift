@@ -42,15 +42,12 @@ public protocol Mutation: Sendable {
   /// though others stand between them.
   var object: Object? { get }
 
-  /// Notes in the mutation what its maker sees, for example how far this state is confirmed. Called
-  /// once when the user makes it, and at each edit, before it is applied. By default it does
-  /// nothing.
-  mutating func stamp(from state: State)
-
-  /// The same for a mutation that also notes which of its client's mutations it is. By default it
-  /// calls ``stamp(from:)``.
+  /// Notes in the mutation what its maker sees, for example how far this state is confirmed, or
+  /// which of the client's mutations it is. Called once when the user makes it, and at each edit,
+  /// before it is applied. By default it does nothing.
   ///
   /// - Parameters:
+  ///   - state: what its maker sees.
   ///   - ticket: counts up over all mutations of the outbox. An edited mutation keeps its ticket.
   ///   - old: the mutation that an edit replaces, if a later one of the same ``object`` is in the
   ///     outbox, which its user made over this one; otherwise `nil`.
@@ -84,12 +81,7 @@ extension Mutation {
   public static var isPossible: Bool { true }
 
   @inlinable
-  public mutating func stamp(from state: State) {}
-
-  @inlinable
-  public mutating func stamp(from state: State, ticket: MutationTicket, inPlaceOf old: Self?) {
-    stamp(from: state)
-  }
+  public mutating func stamp(from state: State, ticket: MutationTicket, inPlaceOf old: Self?) {}
 
   @inlinable
   public func isOverruled(by refusal: Refusal) -> Bool { false }
