@@ -56,8 +56,9 @@ struct EventStreamBreachTests {
   @Test func `ends-too-soon: the latest sequence is the same for ever`() throws {
     var server = try server(with: 3, breach: .endsTooSoon)
     let after = EventSequence(1)
-    let request = StreamRequest(stream: StreamID(1), scope: nil, holes: [], after: after)
-    let batch = try #require(try server.poll(request, at: now))
+    var place = StreamPlace(stream: StreamID(1))
+    _ = place.take(events(0...1), latest: 1)
+    let batch = try #require(try server.poll(place.request, at: now))
     #expect(batch == StreamBatch(stream: StreamID(1), latest: after))
     #expect(server.register(nil, at: now).batch.latest == after)
     #expect((server.breach, server.breachCount) == (nil, 1))
