@@ -40,6 +40,14 @@ struct ActorEngineTests {
     #expect(result.finding == nil)
   }
 
+  @Test func `while a log-out goes on without a run, only one start waits for it`() {
+    // The story of seed 75: a log-out waited for the network, the app was started twice, and when
+    // the log-out was over, both starts began.
+    let plant = Plant.record(.makesAPushInPart)
+    let result = Simulation<RecordsApp>.runActors(SimulationConfiguration(seed: 75, plant: plant))
+    #expect(result.result.breaches > 0)
+  }
+
   // MARK: Both engines
 
   /// With several clients both engines have the same order only if nothing comes in between.
