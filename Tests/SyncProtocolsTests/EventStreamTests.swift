@@ -236,7 +236,9 @@ struct EventStreamTests {
     var local = LocalChanges<StreamChange>(
       Outbox(client: ClientID(1), delivery: .atLeastOnce), over: model.state)
     let now = Moment(milliseconds: 0)
-    let (first, last) = (StreamChange(id(50), "a", .delete), StreamChange(id(51), "a", .insert([:])))
+    let (first, last) = (
+      StreamChange(id(50), "a", .delete), StreamChange(id(51), "a", .insert([:]))
+    )
     let ticket = try local.mutate(first, at: now).ticket
     _ = try local.mutate(last, at: now)  // A deletion and an insert do not become one.
     try model.apply(
@@ -253,7 +255,8 @@ struct EventStreamTests {
   }
 
   /// Found by a simulated world with real actors, in seed 99.
-  @Test func `a client that reads the stream anew stamps its changes after its own events`() throws {
+  @Test func `a client that reads the stream anew stamps its changes after its own events`() throws
+  {
     var world = StreamWorld(devices: 1)
     try world.connect()
     for number in 0..<4 {
