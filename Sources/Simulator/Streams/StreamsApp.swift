@@ -6,8 +6,8 @@ package import UpdateMachine
 //
 // Streams may use: Choices, Disk, Run, World.
 
-/// The simulator's seventh app: a few objects that every user inserts, updates and deletes, online or
-/// offline, and questions about those that were changed and deleted at once.
+/// The simulator's seventh app: a few objects that every user inserts, updates and deletes, online
+/// or offline, and questions about those that were changed and deleted at once.
 package enum StreamsApp: SimulatedApp {
   package typealias Model = StreamModel
   package typealias Truth = StreamsTruth
