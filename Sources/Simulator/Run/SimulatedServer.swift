@@ -165,7 +165,7 @@ public protocol SimulatedServer: Sendable {
   /// Arms this breach of the contract; it happens at the next occasion.
   mutating func arm(_ breach: Breach)
 
-  /// Whether an armed breach still waits for its occasion.
+  /// Whether a breach is armed. While it is, no other is.
   var isArmed: Bool { get }
 
   /// How often it broke its contract.
