@@ -24,11 +24,11 @@ extension Simulate {
         asks        how its clients ask, as its authors meant it: a request that waits for news,
                     or one every minute
         changes     what users did. They can change only what they see
-        requests    registers, polls and pushes that left a device; each answer of a subscription
-                    counts as a poll
+        requests    registers, polls and pushes that left a device
         up, down    kB of all requests and of all answers: their bodies as JSON, without headers
         see         seconds from a change until another device shows it: the median, for two
-                    devices that were on line when it was made
+                    devices that were on line when it was made. Deletions are not measured, nor
+                    what was replaced before it was seen
         converge    seconds after the trouble until all devices show the same for good: the longest
         lost        changes given up, and their users told so: refused, overruled, or impossible
                     off line

@@ -158,8 +158,8 @@ struct RunReport {
 
   private var changes: String {
     let counts = statistics.changes
-    return "\(counts.made) made, \(counts.refused) refused, \(counts.conflicts) conflicts, "
-      + "\(counts.overruled) overruled"
+    return "\(counts.made) made, \(counts.refused) pushes refused, "
+      + "\(counts.conflicts) pushes in conflict, \(counts.overruled) overruled"
   }
 
   private var changesJSON: String {

@@ -275,13 +275,67 @@ struct EventStreamTests {
     saved.store(since: nil, into: &rows)
     let read = try StreamModel(
       stored: RowReader(rows.rows.map { (key: $0.key, value: $0.value ?? []) }))
+    // It has seen its last event, too, since it had held that.
     for state in [saved.state, read.state] {
-      #expect(state.stamped("o0", .update([:])).preceding == own.preceding)
+      #expect(state.stamped("o0", .update([:])).preceding == EventSequence(3))
     }
     try world.make(0, "o0", .update(["n": 1]))
     let change = try #require(world.devices[0].client.pending.first?.change)
     #expect(change.preceding >= own.preceding)
     #expect(change.clientSequence > own.clientSequence)
+  }
+
+  /// Found by a reader. Page by page the stream shows a deletion, and only then that the object was
+  /// made anew. A change of the new object was given up in between, and its user was told so.
+  @Test func `what a half-read stream shows overrules no change whose maker had seen more`() throws
+  {
+    func event(
+      _ sequence: Int64, after preceding: Int64, _ kind: StreamChange.Kind
+    ) -> StreamEvent {
+      var change = StreamChange(StreamEventID(high: 1, low: UInt64(sequence)), "a", kind)
+      change.preceding = EventSequence(preceding)
+      return StreamEvent(
+        sequence: EventSequence(sequence), client: ClientID(9), change: change)
+    }
+    var model = try StreamModel(
+      snapshot: StreamSnapshot(
+        client: ClientID(1), law: .firstWriterWins, scope: nil,
+        batch: StreamBatch(
+          stream: StreamID(1), latest: EventSequence(2),
+          steps: [.event(event(0, after: -1, .insert([:]))), .event(event(1, after: 0, .delete))])))
+    var change = StreamChange(StreamEventID(high: 2, low: 0), "a", .update(["n": 1]))
+    change.preceding = EventSequence(2)
+    var state = model.state
+    #expect(throws: StreamChangeRefusal.missing) { try change.apply(to: &state) }
+    #expect(!change.isOverruled(by: .missing))
+    try model.apply(.event(event(2, after: 1, .insert([:]))))
+    state = model.state
+    try change.apply(to: &state)
+    #expect(state.objects["a"]?.fields["n"] == 1)
+    // Another change, made before the object was made anew, is overruled all the same.
+    change.id = StreamEventID(high: 2, low: 1)
+    change.preceding = EventSequence(0)
+    state = model.state
+    #expect(throws: StreamChangeRefusal.deleted) { try change.apply(to: &state) }
+  }
+
+  /// Found by a reader. A stream was read anew; what its maker did meanwhile sorted before what it
+  /// had done before, which was pending.
+  @Test func `what was seen of a stream is seen when it is read anew, but not of a shorter one`()
+    throws
+  {
+    func snapshot(latest: Int64) -> StreamSnapshot {
+      StreamSnapshot(
+        client: ClientID(1), law: .firstWriterWins, scope: nil,
+        batch: StreamBatch(
+          stream: StreamID(1), latest: EventSequence(latest), steps: [.event(event(0))]))
+    }
+    var old = try StreamModel(snapshot: snapshot(latest: 5))
+    for number in 1...5 as ClosedRange<Int64> { try old.apply(.event(event(number))) }
+    let again = try StreamModel(snapshot: snapshot(latest: 5), replacing: old)
+    #expect(again.state.stamped("a").preceding == EventSequence(5))
+    let another = try StreamModel(snapshot: snapshot(latest: 3), replacing: old)
+    #expect(another.state.stamped("a").preceding == EventSequence(0))
   }
 
   /// Found by a simulated world, in seed 58.

@@ -31,6 +31,9 @@ protocol ComparedProtocol {
   /// The fields of an item; `nil`: it is not there.
   static func fields(of item: Int64, in state: Model.Change.State) -> JSONObject?
 
+  /// The same at the server.
+  static func fields(of item: Int64, on server: Server) -> JSONObject?
+
   // MARK: As it travels
 
   /// What a poll names.
@@ -68,5 +71,22 @@ extension MutationPush {
                   ("name", .string($0.name)), ("args", $0.arguments)))
             })
         )))
+  }
+}
+
+extension PushAnswer {
+  /// As JSON: what became of the push, and the mutations that it names.
+  var json: JSONValue {
+    func ids(_ ids: [MutationID]) -> JSONValue {
+      .array(ids.map { JSONValue(integerLiteral: Int64($0.number)) })
+    }
+    return switch self {
+    case .accepted: .object(JSONObject(of: ("result", "accepted")))
+    case .refused(let refusal):
+      .object(JSONObject(of: ("result", "refused"), ("mutations", ids([refusal.id]))))
+    case .acceptedOnly(let taken):
+      .object(JSONObject(of: ("result", "accepted"), ("mutations", ids(taken))))
+    case .behind: .object(JSONObject(of: ("result", "behind")))
+    }
   }
 }

@@ -1,5 +1,5 @@
-package import SyncProtocols
-package import UpdateMachine
+internal import SyncProtocols
+internal import UpdateMachine
 
 /// Items over Zulip's protocol: each edit is an event, and a second copy of a push is a second
 /// edit.
@@ -32,6 +32,8 @@ enum ComparedQueue: ComparedProtocol {
     state[item]
   }
 
+  static func fields(of item: Int64, on server: Server) -> JSONObject? { server.truth.items[item] }
+
   static func json(_ place: QueueFinger) -> JSONValue {
     .object(
       JSONObject(
@@ -56,8 +58,9 @@ enum ComparedQueue: ComparedProtocol {
         var object = queued.event?.edit.arguments ?? JSONObject()
         object["id"] = JSONValue(integerLiteral: queued.id)
         object["type"] = .string(queued.event?.edit.name ?? "heartbeat")
-        object["local"] = queued.event?.local.map {
-          JSONValue(integerLiteral: Int64($0.ticket.number))
+        if let local = queued.event?.local {
+          object["client"] = JSONValue(integerLiteral: Int64(local.client.number))
+          object["local"] = JSONValue(integerLiteral: Int64(local.ticket.number))
         }
         return .object(object)
       })
@@ -65,30 +68,30 @@ enum ComparedQueue: ComparedProtocol {
 }
 
 /// An edit of an item, and who made it.
-package struct ItemsEvent: Sendable {
+struct ItemsEvent: Sendable {
   var edit: ItemEdit
   var local: (client: ClientID, ticket: MutationTicket)?
 }
 
 /// The state as a register returns it.
-package struct ItemsSnapshot: Sendable {
+struct ItemsSnapshot: Sendable {
   var items: VersionedMap<Int64, JSONObject>
   var client = ClientID(0)
 }
 
 /// The items of a server.
-package struct ItemsTruth: ServerTruth {
-  package typealias Event = ItemsEvent
+struct ItemsTruth: ServerTruth {
+  typealias Event = ItemsEvent
 
   private(set) var items = VersionedMap<Int64, JSONObject>()
 
-  package var snapshot: ItemsSnapshot { ItemsSnapshot(items: items) }
+  var snapshot: ItemsSnapshot { ItemsSnapshot(items: items) }
 
-  package static func addressed(_ snapshot: ItemsSnapshot, to client: ClientID) -> ItemsSnapshot {
+  static func addressed(_ snapshot: ItemsSnapshot, to client: ClientID) -> ItemsSnapshot {
     ItemsSnapshot(items: snapshot.items, client: client)
   }
 
-  package var checksum: UInt64 {
+  var checksum: UInt64 {
     var digest = StateDigest()
     for (item, fields) in items {
       digest.fold(item)
@@ -97,11 +100,11 @@ package struct ItemsTruth: ServerTruth {
     return digest.value
   }
 
-  package mutating func apply(_ event: ItemsEvent) {
+  mutating func apply(_ event: ItemsEvent) {
     if let new = event.edit.make(items[event.edit.item]) { items[event.edit.item] = new }
   }
 
-  package func change(
+  func change(
     by mutation: NamedMutation, of client: ClientID
   ) throws(ChangeRefusal) -> ItemsEvent? {
     guard let edit = ItemEdit(name: mutation.name, arguments: mutation.arguments),
@@ -113,37 +116,37 @@ package struct ItemsTruth: ServerTruth {
 }
 
 /// The items as told to a client, which recognises its own edits by their tickets.
-package struct QueuedItems: StorableModel {
-  package typealias Change = QueuedEdit
+struct QueuedItems: StorableModel {
+  typealias Change = QueuedEdit
 
   private let name: ClientID
-  package var client: ClientID? { name }
-  package private(set) var state: VersionedMap<Int64, JSONObject>
+  var client: ClientID? { name }
+  private(set) var state: VersionedMap<Int64, JSONObject>
 
-  package static var delivery: MutationDelivery { .atMostOnce }
+  static var delivery: MutationDelivery { .atMostOnce }
 
-  package static var beginning: QueuedItems? { QueuedItems(.nameless, VersionedMap()) }
+  static var beginning: QueuedItems? { QueuedItems(.nameless, VersionedMap()) }
 
   /// The server keeps no count: echoes and snapshots confirm.
-  package var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
+  var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
   private init(_ name: ClientID, _ state: VersionedMap<Int64, JSONObject>) {
     self.name = name
     self.state = state
   }
 
-  package init(snapshot: ItemsSnapshot) { self.init(snapshot.client, snapshot.items) }
+  init(snapshot: ItemsSnapshot) { self.init(snapshot.client, snapshot.items) }
 
-  package mutating func apply(_ event: ItemsEvent) {
+  mutating func apply(_ event: ItemsEvent) {
     if let new = event.edit.make(state[event.edit.item]) { state[event.edit.item] = new }
   }
 
-  package func echo(in event: ItemsEvent) -> MutationTicket? {
+  func echo(in event: ItemsEvent) -> MutationTicket? {
     guard let local = event.local, local.client == name else { return nil }
     return local.ticket
   }
 
-  package func store(since old: QueuedItems?, into rows: inout RowWriter) {
+  func store(since old: QueuedItems?, into rows: inout RowWriter) {
     rows.put(.firstOfModel, [name.number], since: old.map { [$0.name.number] })
     for change in state.difference(from: old?.state ?? VersionedMap()).changes {
       let table = StoredTable.firstOfModel.advanced(by: 1)
@@ -155,7 +158,7 @@ package struct QueuedItems: StorableModel {
     }
   }
 
-  package init(stored rows: RowReader) throws(StoredFormError) {
+  init(stored rows: RowReader) throws(StoredFormError) {
     let head: [UInt64]? = try rows.value(of: .firstOfModel)
     guard let number = head?.first else { throw StoredFormError(expected: "items") }
     let all: VersionedMap<Int64, JSONValue> = try rows.map(of: .firstOfModel.advanced(by: 1))
@@ -166,27 +169,27 @@ package struct QueuedItems: StorableModel {
 }
 
 /// A user's edit over Zulip's protocol.
-package struct QueuedEdit: Mutation, Storable {
+struct QueuedEdit: Mutation, Storable {
   let edit: ItemEdit
 
   /// The item is not there.
-  package struct Missing: Error, Hashable, Sendable {}
+  struct Missing: Error, Hashable, Sendable {}
 
   init(edit: ItemEdit) { self.edit = edit }
 
-  package var name: String { edit.name }
+  var name: String { edit.name }
 
-  package func apply(to state: inout VersionedMap<Int64, JSONObject>) throws(Missing) {
+  func apply(to state: inout VersionedMap<Int64, JSONObject>) throws(Missing) {
     guard let new = edit.make(state[edit.item]) else { throw Missing() }
     state[edit.item] = new
   }
 
-  package func put(into bytes: inout ByteWriter) {
+  func put(into bytes: inout ByteWriter) {
     bytes.put(edit.name)
     bytes.put(JSONValue.object(edit.arguments))
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
     let name: String = try bytes.take()
     guard let edit = ItemEdit(name: name, arguments: try bytes.take()) else {
       throw StoredFormError(expected: "an edit")

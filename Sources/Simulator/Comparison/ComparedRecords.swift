@@ -33,6 +33,10 @@ enum ComparedRecords: ComparedProtocol {
     state.records[key(item)]?.columns
   }
 
+  static func fields(of item: Int64, on server: RecordsServer) -> JSONObject? {
+    server.truth.records[key(item)]
+  }
+
   static func json(_ place: RecordFinger) -> JSONValue {
     .object(
       JSONObject(

@@ -13,6 +13,8 @@ struct ComparedRun<Compared: ComparedProtocol> {
     case happens(Workload.Event, device: Int)
     /// The user looks at what was refused or is uncertain.
     case tends(device: Int)
+    /// From here on every change of what a device shows counts.
+    case calms
     case arrives(exchange: Int)
     /// Something reaches a client, if it is still the same process.
     case reaches(device: Int, incarnation: UInt64, Client.Input)
@@ -81,6 +83,7 @@ struct ComparedRun<Compared: ComparedProtocol> {
     for (at, device, event) in workload.events {
       agenda.add(.happens(event, device: device), at: at)
     }
+    agenda.add(.calms, at: Workload.calm)
     for restart in workload.restarts { agenda.add(.serverRestarts, at: restart) }
     for device in devices.indices {
       feed(device, .app(.started(foreground: true)))
@@ -99,6 +102,7 @@ struct ComparedRun<Compared: ComparedProtocol> {
     case .edits(let edit): make(edit)
     case .happens(let event, let device): happens(event, device)
     case .tends(let device): tend(device)
+    case .calms: for device in devices.indices { devices[device].shown = text(of: device) }
     case .arrives(let exchange): arrives(exchange)
     case .reaches(let device, let incarnation, let input):
       if devices[device].incarnation == incarnation { feed(device, input) }
@@ -176,12 +180,17 @@ struct ComparedRun<Compared: ComparedProtocol> {
       for number in exchanges.indices
       where exchanges[number].isOpen && exchanges[number].device == device {
         let input = Client.Input.failed(exchanges[number].id, .unreachable, hasLeft: true)
+        server.abandon(waiter: UInt64(number))
         agenda.add(.isAnswered(exchange: number, input), at: now + .milliseconds(10))
       }
     case .comesBack:
       devices[device].isOnline = true
       feed(device, .app(.networkChanged))
     case .crashes:
+      for number in exchanges.indices where exchanges[number].device == device {
+        exchanges[number].isOpen = false
+        server.abandon(waiter: UInt64(number))
+      }
       devices[device].incarnation += 1
       devices[device].timers = []
       devices[device].client = Client(incarnation: Incarnation(devices[device].incarnation))
@@ -214,7 +223,8 @@ struct ComparedRun<Compared: ComparedProtocol> {
       case .erase: reach(device, .erased(succeeded: true))
       case .register(let id):
         let name = devices[device].client.model.flatMap(Compared.clientName)
-        send(.register(name: name), id, by: device, .null)
+        let json = name.map { JSONValue(integerLiteral: Int64($0)) } ?? .null
+        send(.register(name: name), id, by: device, json)
       case .poll(let id, let place, let waits):
         send(.poll(place, waits: waits), id, by: device, Compared.json(place))
       case .push(let push, let finger):
@@ -273,9 +283,13 @@ struct ComparedRun<Compared: ComparedProtocol> {
   /// All items, as a device shows them, and how much is pending.
   private func text(of device: Int) -> String {
     guard let view = devices[device].client.view else { return "nothing" }
-    var text = "\(devices[device].client.pending.count) pending"
+    return text(devices[device].client.pending.count) { Compared.fields(of: $0, in: view) }
+  }
+
+  private func text(_ pending: Int, _ fields: (Int64) -> JSONObject?) -> String {
+    var text = "\(pending) pending"
     for number in 1...Int64(workload.edits.count) {
-      guard let fields = Compared.fields(of: number, in: view) else { continue }
+      guard let fields = fields(number) else { continue }
       text += " \(number)=\(JSONValue.object(fields))"
     }
     return text
@@ -328,7 +342,7 @@ struct ComparedRun<Compared: ComparedProtocol> {
       if let reply { answer(number, reply) }
     case .push(let push):
       if let taken = server.push(push, at: now) {
-        answer(number, .pushAnswered(exchange.id, taken), JSONValue.null)
+        answer(number, .pushAnswered(exchange.id, taken), taken.json)
       } else {
         answer(number, .failed(exchange.id, .serverFault, hasLeft: true), JSONValue.null)
       }
@@ -354,7 +368,8 @@ struct ComparedRun<Compared: ComparedProtocol> {
   private mutating func answer(_ number: Int, _ input: Client.Input, _ json: JSONValue) {
     measures.bytesDown += json.byteCount
     let exchange = exchanges[number]
-    guard !exchange.trip.isAnswerLost, devices[exchange.device].isOnline else { return }
+    let isLost = exchange.trip.isAnswerLost && now < Workload.calm
+    guard !isLost, devices[exchange.device].isOnline else { return }
     agenda.add(.isAnswered(exchange: number, input), at: now + exchange.trip.back)
   }
 
@@ -371,12 +386,13 @@ struct ComparedRun<Compared: ComparedProtocol> {
 
   // MARK: The end
 
+  /// All devices must show what the server has, and nothing may be pending.
   private mutating func finish() -> ProtocolMeasures {
-    let first = text(of: 0)
+    let expected = text(0) { Compared.fields(of: $0, on: server) }
     for device in devices.indices {
       let shown = text(of: device)
-      if shown != first || !shown.hasPrefix("0 pending") {
-        measures.failure = "device 0 shows \(first); device \(device) shows \(shown)"
+      if shown != expected {
+        measures.failure = "the server has \(expected); device \(device) shows \(shown)"
       }
       for row in devices[device].disk?.saved.step(since: nil).rows ?? [] {
         measures.bytesStored += Int64(row.key.bytes.count + (row.value?.count ?? 0))

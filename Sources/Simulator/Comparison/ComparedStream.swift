@@ -43,6 +43,13 @@ enum ComparedStream: ComparedProtocol {
     return fields
   }
 
+  static func fields(of item: Int64, on server: StreamsServer) -> JSONObject? {
+    guard let shown = server.truth.shown.objects[key(item)] else { return nil }
+    var fields = JSONObject()
+    for (name, value) in shown { fields[name.text] = value }
+    return fields
+  }
+
   static func json(_ place: StreamPlace) -> JSONValue {
     let request = place.request
     return .object(

@@ -30,11 +30,19 @@ enum ComparedTables: ComparedProtocol {
     state.rows[RowKey(0, item)]?.content?.fields
   }
 
+  static func fields(of item: Int64, on server: TablesServer) -> JSONObject? {
+    server.truth.rows[RowKey(0, item)]?.fields
+  }
+
   static func json(_ place: TableFinger) -> JSONValue {
     .object(
       JSONObject(
         of: ("subscription", JSONValue(integerLiteral: Int64(place.subscription))),
-        ("progress", .string("\(place)"))))
+        ("heard", place.progress.heard.map { JSONValue(integerLiteral: Int64($0)) }),
+        (
+          "watermarks",
+          .array(place.watermarks.map { JSONValue(integerLiteral: $0.milliseconds) })
+        )))
   }
 
   static func json(_ push: MutationPush) -> JSONValue { push.json }
@@ -65,6 +73,7 @@ enum ComparedTables: ComparedProtocol {
         ("id", JSONValue(integerLiteral: row.key.id)),
         ("changed", JSONValue(integerLiteral: row.stamp.milliseconds)),
         ("version", JSONValue(integerLiteral: Int64(row.version))),
+        ("parent", row.content?.parent.map { JSONValue(integerLiteral: $0) }),
         ("fields", row.content.map { .object($0.fields) })))
   }
 }

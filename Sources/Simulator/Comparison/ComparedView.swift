@@ -1,5 +1,5 @@
-package import SyncProtocols
-package import UpdateMachine
+internal import SyncProtocols
+internal import UpdateMachine
 
 /// Items over Replicache's protocol: each is one value of the client view.
 enum ComparedView: ComparedProtocol {
@@ -23,6 +23,10 @@ enum ComparedView: ComparedProtocol {
 
   static func fields(of item: Int64, in state: ViewMap<JSONValue>) -> JSONObject? {
     state[ItemMutators.key(item)]?.object
+  }
+
+  static func fields(of item: Int64, on server: Server) -> JSONObject? {
+    server.truth.view[ItemMutators.key(item)]?.object
   }
 
   static func json(_ place: ViewFinger) -> JSONValue {
@@ -56,14 +60,12 @@ enum ComparedView: ComparedProtocol {
 }
 
 /// The mutators of items, the same for the server and for its clients.
-package struct ItemMutators: SimulatedMutators {
-  package typealias Value = JSONValue
-
-  package init() {}
+struct ItemMutators: SimulatedMutators {
+  typealias Value = JSONValue
 
   static func key(_ item: Int64) -> ViewKey { ViewKey("item/\(item)") }
 
-  package func run(
+  func run(
     _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
   ) throws(ChangeRefusal) -> JSONValue {
     guard let edit = ItemEdit(name: name, arguments: arguments) else {
@@ -79,30 +81,30 @@ package struct ItemMutators: SimulatedMutators {
 }
 
 /// A user's edit over Replicache's protocol.
-package struct ViewEdit: ViewMutation, Storable {
+struct ViewEdit: ViewMutation, Storable {
   let edit: ItemEdit
 
   init(edit: ItemEdit) { self.edit = edit }
 
-  package static var beginning: ViewMap<JSONValue>? { ViewMap() }
+  static var beginning: ViewMap<JSONValue>? { ViewMap() }
 
-  package var name: String { edit.name }
+  var name: String { edit.name }
 
-  package var arguments: JSONValue { .object(edit.arguments) }
+  var arguments: JSONValue { .object(edit.arguments) }
 
-  package func apply(to state: inout ViewMap<JSONValue>) throws(ChangeRefusal) -> JSONValue {
+  func apply(to state: inout ViewMap<JSONValue>) throws(ChangeRefusal) -> JSONValue {
     var transaction = ViewTransaction(on: state)
     let value = try ItemMutators().run(name, arguments, in: &transaction)
     state = transaction.view
     return value
   }
 
-  package func put(into bytes: inout ByteWriter) {
+  func put(into bytes: inout ByteWriter) {
     bytes.put(name)
     bytes.put(arguments)
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
     let name: String = try bytes.take()
     guard let edit = ItemEdit(name: name, arguments: try bytes.take()) else {
       throw StoredFormError(expected: "an edit")

@@ -11,15 +11,14 @@ package struct ProtocolMeasures: Sendable {
   package private(set) var runs: Int64 = 1
   /// The changes that users made. They cannot change what they do not see.
   package internal(set) var changes: Int64 = 0
-  /// Registers, polls and pushes that left a device. Each answer of a subscription counts as a
-  /// poll.
+  /// Registers, polls and pushes that left a device.
   package internal(set) var requests: Int64 = 0
   /// The bodies of all requests that left a device, as JSON.
   package internal(set) var bytesUp: Int64 = 0
   /// The bodies of all answers, as JSON.
   package internal(set) var bytesDown: Int64 = 0
   /// The times from a user's change until another device showed it, for two devices that were on
-  /// line when it was made.
+  /// line when it was made. One that was replaced or deleted before is not among them.
   var delays: [TimeSpan] = []
   /// The time from the end of all trouble until the last change of what any device shows.
   package internal(set) var toConverge = TimeSpan.zero

@@ -30,7 +30,7 @@ struct Workload: Sendable {
   /// When the server restarts and loses what it remembers of its clients.
   var restarts: [Moment]
 
-  /// Users stop, all devices come back, and no request is lost any more.
+  /// All users have stopped, all devices are back, and nothing is lost any more.
   static var calm: Moment { Moment(milliseconds: 30 * minute) }
   /// By now every device must show the same.
   static var end: Moment { Moment(milliseconds: 60 * minute) }
@@ -100,10 +100,11 @@ struct Workload: Sendable {
     let isAnswerLost: Bool
   }
 
-  /// The same for all requests of one quarter of a second, whoever sends them.
+  /// The same for all requests of a device in one quarter of a second, whatever the protocol.
   func trip(of device: Int, at now: Moment) -> Trip {
     let quarter = UInt64(now.milliseconds / 250)
-    var random = SplitMix(StateDigest.mixed(seed &+ quarter << 8 &+ UInt64(device)))
+    var random = SplitMix(
+      StateDigest.mixed(StateDigest.mixed(seed) ^ quarter << 8 ^ UInt64(device)))
     let there = TimeSpan.milliseconds(20 + random.below(Int64(100)))
     let back = TimeSpan.milliseconds(20 + random.below(Int64(100)))
     let luck = now < Workload.calm ? random.below(UInt64(40)) : 40

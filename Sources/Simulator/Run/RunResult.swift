@@ -61,7 +61,8 @@ package struct ChangeCounts: Hashable, Sendable {
   package var refused: Int64 = 0
   /// Pushes that the server did nothing or only a part of, because of what others had done.
   package var conflicts: Int64 = 0
-  /// Changes that the confirmed state made pointless (`MutationState.overruled`).
+  /// Changes that the confirmed state made pointless (`MutationState.overruled`). Those that were
+  /// coalesced count as one.
   package var overruled: Int64 = 0
 
   package init() {}

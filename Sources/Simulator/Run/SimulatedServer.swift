@@ -162,7 +162,7 @@ public protocol SimulatedServer: Sendable {
   /// plants.
   associatedtype Breach: RawRepresentable<String>
 
-  /// Arms this breach of the contract; it happens at the next occasion.
+  /// Arms this breach of the contract. It happens at the next occasion, or from then on.
   mutating func arm(_ breach: Breach)
 
   /// Whether a breach is armed. While it is, no other is.

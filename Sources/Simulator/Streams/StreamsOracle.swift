@@ -47,17 +47,19 @@ enum StreamsOracle {
 
   /// What a client shows that knows a state and has made changes.
   private static func shown(
-    to state: StreamState, _ truth: StreamsTruth, with changes: [StreamChange]
+    to state: StreamState, _ truth: StreamsTruth, with changes: [StreamChange],
+    through least: EventSequence = .none
   ) -> ShownStream {
     let pending = changes.map {
       StreamEvent(sequence: EventSequence(.max - 1), client: state.client, change: $0)
     }
     let law = state.client == .nameless ? .firstWriterWins : truth.law
-    return truth.shown(through: Int(state.latest.number) + 1, and: pending, by: law)
+    let last = max(state.latest, least)
+    return truth.shown(through: Int(last.number) + 1, and: pending, by: law)
   }
 
-  /// Asked when a change has just been overruled: the law must drop it, or its object be gone. The
-  /// user may have made the object anew later.
+  /// Asked when a change has just been overruled: the law must drop it, or its object be gone, at
+  /// least once all is there that its maker had seen. The user may have made the object anew later.
   static func objection(
     toOverruling change: StreamChange, _ model: StreamModel, _ local: LocalChanges<StreamChange>,
     _ truth: StreamsTruth
@@ -65,7 +67,8 @@ enum StreamsOracle {
     let earlier = local.outbox.pending.filter { $0.refusal == nil }.map { $0.change }.filter {
       ($0.preceding, $0.clientSequence) < (change.preceding, change.clientSequence)
     }
-    let shown = shown(to: model.state, truth, with: earlier + [change])
+    let shown = shown(
+      to: model.state, truth, with: earlier + [change], through: change.preceding)
     if shown.dropped[change.id] == true || !shown.objects.contains(change.key) { return nil }
     return UserObjection(.input, "\(change) is overruled only by a deletion", "\(shown)")
   }

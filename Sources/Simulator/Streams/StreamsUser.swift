@@ -198,7 +198,7 @@ package struct StreamsUser: OutboxUser {
     case .mutates(let change):
       guard new.newestTicket > old.outbox.newestTicket else {
         // The object may have gone since the user looked: an earlier change of the same moment.
-        guard change.kind == .delete || old.view.state.objects.contains(change.key) else { return }
+        if case .update = change.kind, !old.view.state.objects.contains(change.key) { return }
         check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
         return
       }

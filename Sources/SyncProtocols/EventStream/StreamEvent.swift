@@ -83,7 +83,7 @@ extension StreamChange {
     case .delete: break
     }
     if preceding != .none { object["preceding"] = JSONValue(integerLiteral: preceding.number) }
-    if clientSequence != 0 { object["number"] = JSONValue(bits: clientSequence) }
+    if clientSequence != ticket?.number ?? 0 { object["number"] = JSONValue(bits: clientSequence) }
     if let ticket { object["ticket"] = JSONValue(bits: ticket.number) }
     return .object(object)
   }
@@ -99,7 +99,7 @@ extension StreamChange {
       guard let number = seen.int64, number >= 0 else { return nil }
       preceding = EventSequence(number)
     }
-    clientSequence = arguments["number"]?.bits ?? 0
+    clientSequence = arguments["number"]?.bits ?? arguments["ticket"]?.bits ?? 0
   }
 }
 

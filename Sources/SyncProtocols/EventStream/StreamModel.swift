@@ -27,10 +27,20 @@ package struct StreamModel: SyncModel, Equatable {
   private init(_ state: StreamState) { self.state = state }
 
   package init(snapshot: StreamSnapshot) throws(StreamRefusal) {
+    try self.init(snapshot: snapshot, replacing: nil)
+  }
+
+  /// What the client has seen of this stream, it has seen, although it begins anew. Without that, a
+  /// change made meanwhile could sort before an older one of the same maker. A stream that is
+  /// shorter than what was seen is another one.
+  package init(snapshot: StreamSnapshot, replacing old: StreamModel?) throws(StreamRefusal) {
+    var seen = snapshot.seen
+    if let old, old.state.client == snapshot.client, old.state.seen <= snapshot.batch.latest {
+      seen = max(seen, old.state.seen)
+    }
     self.init(
       StreamState(
-        client: snapshot.client, law: snapshot.law, scope: snapshot.scope,
-        seenBefore: snapshot.seen))
+        client: snapshot.client, law: snapshot.law, scope: snapshot.scope, seenBefore: seen))
     for step in snapshot.batch.steps { try apply(step) }
   }
 
@@ -119,8 +129,8 @@ private struct StreamHead: Storable, Equatable {
     bytes.put(client.number)
     bytes.put(law.rawValue)
     bytes.put(scope)
-    bytes.put(seenBefore)
     bytes.put(others)
+    bytes.put(seenBefore)
   }
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
@@ -130,8 +140,9 @@ private struct StreamHead: Storable, Equatable {
     }
     self.law = law
     scope = try bytes.takeOptional()
-    seenBefore = try bytes.take()
     others = try bytes.take()
+    // The version before did not write it.
+    seenBefore = bytes.left > 0 ? try bytes.take() : .none
   }
 }
 

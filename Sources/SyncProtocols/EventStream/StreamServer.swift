@@ -88,7 +88,7 @@ package struct StreamServer: Sendable {
 
   private mutating func answer(to request: StreamRequest, at now: Moment) -> StreamBatch {
     if latest > request.after, request.after > .none, commits(.endsTooSoon) {
-      falseLatest = request.after
+      falseLatest = falseLatest ?? request.after
     }
     var batch = read(request, at: now)
     breakContract(in: &batch)

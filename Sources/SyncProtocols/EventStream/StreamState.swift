@@ -12,7 +12,8 @@ package struct StreamState: Sendable, Equatable {
   package let scope: [ViewKey]?
   /// The last event that is shown. Events beyond a hole are not.
   package internal(set) var latest = EventSequence.none
-  /// The greatest `preceding` of the client's own events when it registered.
+  /// What the client had seen when it registered: the greatest `preceding` of its own events, or
+  /// more.
   let seenBefore: EventSequence
   /// The greatest `preceding` of the client's own changes.
   private var ownPreceding: EventSequence
@@ -98,15 +99,17 @@ extension StreamChange: Mutation {
   /// A deletion has no refusal: that of an object that is not there is harmless.
   package func apply(to state: inout StreamState) throws(StreamChangeRefusal) {
     if let scope = state.scope, !scope.contains(key) { throw .outOfScope }
+    // While the stream is read anew, what its maker had seen may still be missing.
+    let isKnown = preceding <= state.latest
     let isPending = state.add(self, by: state.client, at: nil) > 0
     switch state.fold.outcome(of: id) {
-    case .deleted: throw .deleted
+    case .deleted: throw isKnown ? .deleted : .missing
     case .missing where isPending: throw .missing
     case .missing, .asked, .applied, nil: break
     }
     // It comes before a deletion, which its maker did not know either.
     if isPending, kind != .delete, state.fold.law == .firstWriterWins, state.objects[key] == nil {
-      throw .deleted
+      throw isKnown ? .deleted : .missing
     }
   }
 
