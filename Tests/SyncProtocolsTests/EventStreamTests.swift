@@ -299,7 +299,7 @@ struct EventStreamTests {
     }
     var model = try StreamModel(
       snapshot: StreamSnapshot(
-        client: ClientID(1), law: .firstWriterWins, scope: nil,
+        client: ClientID(20), law: .firstWriterWins, scope: nil,
         batch: StreamBatch(
           stream: StreamID(1), latest: EventSequence(2),
           steps: [.event(event(0, after: -1, .insert([:]))), .event(event(1, after: 0, .delete))])))
@@ -312,7 +312,7 @@ struct EventStreamTests {
     state = model.state
     try change.apply(to: &state)
     #expect(state.objects["a"]?.fields["n"] == 1)
-    // Another change, made before the object was made anew, is overruled all the same.
+    // Another change, whose maker knew of no deletion, is overruled all the same.
     change.id = StreamEventID(high: 2, low: 1)
     change.preceding = EventSequence(0)
     state = model.state

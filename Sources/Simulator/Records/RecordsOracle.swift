@@ -73,8 +73,8 @@ enum RecordsOracle {
   }
 
   /// No push overwrites what its client has not pulled. Each value is written once, unless it was
-  /// sent again: if an answer is lost, and others change the column before the next push, the client
-  /// cannot know that its value had been there. So the client's is the last.
+  /// sent again: if an answer is lost, and others change the column before the next push, the
+  /// client cannot know that its value had been there. So the client's is the last.
   static func objectionToServer(
     _ book: RecordsBook, _ truth: RecordsTruth, _ sends: VersionedMap<String, Int>
   ) -> UserObjection? {

@@ -1,6 +1,6 @@
 // Simulation: the room that turns a seed into a result.
 //
-// Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Posts, Records, Run, Shrinking, World.
+// Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Posts, Records, Run, Shrinking, Streams, Tables, World.
 
 /// Runs an app's world: `Simulation<DirectoryApp>` for the library's own, `Simulation<TheirApp>` in
 /// an app's tests.

@@ -2,8 +2,8 @@ internal import SyncProtocols
 internal import UpdateMachine
 
 /// Oracle H of a stream. The view is the plain fold of the confirmed events and the pending
-/// changes. A confirmed change is on the stream once, as it was made; what the law has dropped is said to be
-/// dropped, and nothing else is.
+/// changes. A confirmed change is on the stream once, as it was made. What the law has dropped is
+/// said to be dropped, and nothing else is.
 enum StreamsOracle {
   static func objection(
     to model: StreamModel, _ local: LocalChanges<StreamChange>, _ book: StreamsBook,
