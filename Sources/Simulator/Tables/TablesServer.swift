@@ -211,7 +211,7 @@ package struct TablesServer: SimulatedServer {
     }
   }
 
-  package var nextDue: Moment { waits.map(\.until).min() ?? Moment(milliseconds: .max) }
+  package var nextDue: Moment { waits.map { $0.until }.min() ?? Moment(milliseconds: .max) }
 
   package mutating func advance(to now: Moment) {
     self.now = now

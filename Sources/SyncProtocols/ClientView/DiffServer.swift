@@ -120,7 +120,7 @@ package struct DiffServer<Value: ViewValue>: Sendable {
 
   /// The IDs of the kept states, the most recently sent one at the end.
   @inlinable
-  package var states: [ServerStateID] { history.map(\.id) }
+  package var states: [ServerStateID] { history.map { $0.id } }
 
   // MARK: Helpers
 
