@@ -111,7 +111,10 @@ extension Checker {
     guard case .input(let input) = heard else { return }
     switch input {
     case .snapshotArrived(let id, _, _, _), .polled(let id, _, _), .failed(let id, _):
-      guard let old = before.machine else { return accounts[client].walls.noteAnswer(to: id) }
+      guard let old = before.machine else {
+        if before.isSubscribed, before.kind == .polled { return }
+        return accounts[client].walls.noteAnswer(to: id)
+      }
       guard !before.isOverdue,
         !SupersededOracle.holds(before: old, after: machine, effects: effects)
       else { return }
@@ -124,7 +127,8 @@ extension Checker {
     }
   }
 
-  /// A second copy of an answer must change nothing.
+  /// A second copy of an answer must change nothing. In a subscription it is one more sign of life,
+  /// but it must bring nothing.
   mutating func judgeTwice(
     _ input: Body.Input?, _ given: Given, _ client: Int, _ body: Body, _ checksum: UInt64?,
     at now: Moment
@@ -136,6 +140,9 @@ extension Checker {
     let effects = twice.handle(input, at: now)
     var holds = SupersededOracle.holds(
       before: body.machine, after: twice.machine, effects: effects.machine)
+    if body.machine.terms.cadence == .pushed, let request = body.status.outstanding, request.waits {
+      holds = twice.finger == body.finger && twice.status.outstanding?.id == request.id
+    }
     holds = holds && effects.outbox.push == nil && effects.pages.fetch.isEmpty
     holds = holds && twice.local?.outbox.currentVersion == body.local?.outbox.currentVersion
     holds = holds && twice.local?.outbox.status == body.local?.outbox.status

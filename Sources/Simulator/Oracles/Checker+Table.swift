@@ -23,6 +23,9 @@ extension Checker {
     /// (seed 5655, directory): a write fails on a full disk after 11.9 s, the next begins 0.1 s
     /// later, and for the rest of the debounce nothing is shown.
     var writeFailedAt: Moment?
+    /// When a subscription was out last. Unlike a poll, it is out during a write, so the outage may
+    /// begin when a slow write is long overdue. Story (seed 1471, client-view).
+    var subscribedAt: Moment = .distantPast
     /// When the first incomplete answer since the last complete one came: the outage begins there
     /// at the latest.
     var incompleteAt: Moment?
@@ -379,6 +382,7 @@ extension Checker {
 
   /// Notes what delays or dates an outage. Called before the claim is judged.
   mutating func noteReturn(_ before: Before, _ client: Int, at now: Moment) {
+    if before.isSubscribed { accounts[client].table.subscribedAt = now }
     switch before.kind {
     case .foregrounded:
       accounts[client].table.saidAt = now
@@ -403,7 +407,8 @@ extension Checker {
   ) {
     let table = accounts[client].table
     let begun = max(
-      table.saidAt, table.writeFailedAt ?? .distantPast, table.incompleteAt ?? .distantPast)
+      table.saidAt, table.subscribedAt, table.writeFailedAt ?? .distantPast,
+      table.incompleteAt ?? .distantPast)
     let isPatient = now < begun + settings.debounce
     let longest = machine.terms.longDeadline + settings.writeDue + settings.late
     let isTrusted = accounts[client].upToDateAsOf.map { now <= $0 + longest } ?? false

@@ -95,6 +95,8 @@ struct Checker<App: SimulatedApp> {
     /// When the open request was sent.
     var sent: Moment
     var waits: Bool
+    /// Whether a subscription was out. It stays out when it is answered.
+    var isSubscribed: Bool
     /// The machine before the input, kept if the input must not change it.
     var machine: Machine<Place>?
 
@@ -108,6 +110,7 @@ struct Checker<App: SimulatedApp> {
       hasFailed = machine.hasFailed
       sent = status.outstanding?.sent ?? now
       waits = status.outstanding?.waits ?? false
+      isSubscribed = waits && machine.terms.cadence == .pushed
       switch heard {
       case .restored(_, _, let age): self.age = age
       case .input(.snapshotArrived(let id, let finger, let terms, let isComplete)):

@@ -59,6 +59,8 @@ final class SimulatedClient<App: SimulatedApp> {
   /// Every push sent so far, by number, from any process.
   var pushes: [Sent] = []
   var fetchCount: UInt64 = 0
+  /// The last request that began a subscription.
+  var subscription: RequestID?
 
   /// The device sleeps until this moment. Meanwhile nothing reaches the process; what arrives is
   /// kept in `inbox`.

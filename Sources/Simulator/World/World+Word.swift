@@ -69,9 +69,16 @@ extension World {
     return "after a log-out nothing is on the disk"
   }
 
-  /// A poll acknowledges everything up to its finger, so that state must be durable.
+  /// A poll acknowledges everything up to its finger, so that state must be durable. A subscription
+  /// acknowledges only where it begins.
   mutating func judgeAcknowledgement(_ client: Int, _ kind: Exchange<App>.Kind) {
-    guard faultPlan.settings.isDurable, case .poll(let finger, _) = kind else { return }
+    guard faultPlan.settings.isDurable, case .poll(let finger, let waits) = kind else { return }
+    let machine = clients[client].body.machine
+    let request = machine.status.outstanding?.id
+    if waits, machine.terms.cadence == .pushed {
+      if clients[client].subscription == request { return }
+      clients[client].subscription = request
+    }
     let durable = clients[client].disk.saved?.finger
     guard durable != finger else { return }
     checker.report(

@@ -43,7 +43,8 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
   /// in the same state. One state ID with two checksums means two states: a gap.
   ///
   /// A delta from another state than ours is sound, but of no use to us: lost. A diff server that
-  /// mixes up its clients' bases sends one, or a proxy that answers a pull from its cache.
+  /// mixes up its clients' bases sends one, or a proxy that answers a pull from its cache. If it
+  /// leads to where we are, it has been taken already: a second copy of it, in a subscription.
   @inlinable
   public static func advance(
     _ finger: ViewFinger, over pulled: PulledView<Value>
@@ -52,14 +53,12 @@ public enum ClientView<Value: ViewValue>: SyncProtocol {
     guard next.client == finger.client else { return .gap }  // It is another client's answer.
     if next.confirmsLess(than: finger) { return .incomplete }
     if next.state == finger.state, next.checksum != finger.checksum { return .gap }
-    if case .delta(let base, _) = pulled.content, base != finger.state { return .lost }
-    guard next.state == finger.state else {
-      return .next(next, first: 0, isComplete: pulled.isCurrent)
-    }
     let isSame =
-      next.lastMutation == finger.lastMutation && next.lastRefusal == finger.lastRefusal
-    guard isSame else { return .next(next, first: 0, isComplete: pulled.isCurrent) }
-    return pulled.isCurrent ? .seen : .incomplete
+      next.state == finger.state && next.lastMutation == finger.lastMutation
+      && next.lastRefusal == finger.lastRefusal
+    if isSame { return pulled.isCurrent ? .seen : .incomplete }
+    if case .delta(let base, _) = pulled.content, base != finger.state { return .lost }
+    return .next(next, first: 0, isComplete: pulled.isCurrent)
   }
 }
 

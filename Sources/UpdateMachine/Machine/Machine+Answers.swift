@@ -61,6 +61,7 @@ extension Machine {
       if settings.isDurable { persist(&effects) }
     }
     if _terms.cadence == .pushed, request.waits {
+      if isComplete, now - request.sent >= settings.productive { retry.transient.reset() }
       if isComplete, !overslept { return awaitNextPush(at: now, &effects) }
       effects.cancel = id
     }
