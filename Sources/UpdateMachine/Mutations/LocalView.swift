@@ -90,6 +90,7 @@ extension Outbox {
     }
     if !gone.isEmpty { remove(overruled: gone, &effects) }
     if !held.isEmpty { state = moveWhatIsHeld(over: view.confirmed, state, &effects) }
+    hasThrown = !held.isEmpty
     view.replace(by: state, queueVersion: queueVersion)
     replayedVersion = queueVersion
   }

@@ -84,6 +84,8 @@ package struct Outbox<Change: Mutation>: Sendable {
   @usableFromInline var stored = OutboxVersion(0)
   /// Count the changes that need a replay: so far, and at the last replay.
   @usableFromInline var queueVersion: UInt64 = 1
+  /// Whether a pending mutation threw when it was last replayed.
+  @usableFromInline var hasThrown = false
   @usableFromInline var replayedVersion: UInt64 = 1
 
   @usableFromInline var sending = Sending()
@@ -305,7 +307,7 @@ package struct Outbox<Change: Mutation>: Sendable {
         Pending(
           tickets: TicketSet(lastTicket), rank: nextRank, change: change, version: version))
       // What threw must not hold it up.
-      if queue.contains(where: { $0.refusal != nil }) {
+      if hasThrown {
         queueVersion += 1
         refresh(&view, &effects)
       }
