@@ -159,4 +159,18 @@ import UpdateMachine
       ])
     #expect(client.freshness == "connecting since 100050, as of 0")
   }
+
+  /// Seed 24 of client-view: a subscription that only pinged for days never ended a row of failures.
+  @Test func `a ping of a subscription that has lasted ends the row of failures`() {
+    for (span, wait) in [(1, "0.2"), (6, "0.1")] {
+      var client = subscribed()
+      client.put(.failed(client.request, .unreachable), after: .seconds(1))
+      client.put(.fired(client.timer!), after: .milliseconds(100))
+      client.put(.polled(client.request, movedTo: nil), after: .milliseconds(50))
+      client.put(.polled(client.request, movedTo: nil), after: .seconds(Int64(span)))
+      #expect(
+        client.put(.failed(client.request, .unreachable), after: .seconds(1)).last
+          == "arm 7 in (0, \(wait) s]")
+    }
+  }
 }

@@ -151,6 +151,30 @@ import Testing
     #expect(hand.request != nil)
   }
 
+  /// Seed 252 of table-sync: the poll that went on with it left, too, though nobody awaited it.
+  @Test func `a subscription that ends for the wish to pull does not go on`() throws {
+    var terms = testTerms
+    terms.cadence = .pushed
+    var hand = ClientHand<UncountedModel, BoardSync>()
+    hand.put(.started(foreground: true))
+    hand.put(
+      .snapshotArrived(hand.request!, BoardNews(board: Board()), finger: Spot("a", 0), terms: terms)
+    )
+    let ping = BoardBatch(first: 0, events: [])
+    for _ in 0..<3 {
+      hand.put(.networkChanged)
+      hand.put(.batchArrived(hand.request!, ping))
+      hand.now = hand.now + .milliseconds(400)
+    }
+    try hand.mutate(.set("a", 1))
+    let subscription = hand.request!
+    hand.put(.pushAnswered(hand.pushes.last!.id, .accepted))
+    #expect(hand.request == subscription, "no wake is left")
+    let texts = hand.put(.batchArrived(subscription, ping), after: .seconds(31))
+    #expect(
+      texts.filter { $0.hasPrefix("poll") } == ["poll \(subscription.number + 1) from a:0, quick"])
+  }
+
   /// Seed 15 of client-view: each input while the server had asked for a wait paid another wake.
   @Test func `the wish to pull pays for no wake while the server wants a wait`() throws {
     var hand = Hand<BoardSync>()

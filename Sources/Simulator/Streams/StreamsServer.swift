@@ -21,11 +21,13 @@ package struct StreamsServer: SimulatedServer {
   private var isDrawn = false
   private var isCalm = false
   private var now: Moment
+  private let cadence: Cadence
 
   package init(truth: StreamsTruth, settings: ServerSettings, at now: Moment) {
     server = StreamServer(StreamsServer.stream, law: truth.law)
     self.truth = truth
     self.now = now
+    cadence = settings.cadence
     checksums = [truth.checksum]
   }
 
@@ -67,7 +69,14 @@ package struct StreamsServer: SimulatedServer {
 
   package var aliveQueues: [StreamID] { [StreamsServer.stream] }
 
-  package var terms: ServerTerms { .eventStream }
+  package var terms: ServerTerms {
+    var terms = ServerTerms.eventStream
+    terms.cadence = cadence
+    return terms
+  }
+
+  /// Clients ask again and again, or subscribe.
+  package static var cadences: [Cadence] { [.waits, .pushed] }
 
   // MARK: Reads
 

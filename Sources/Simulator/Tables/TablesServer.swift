@@ -20,6 +20,7 @@ package struct TablesServer: SimulatedServer {
   private var ended: [Ended] = []
   private var isDrawn = false
   private var now: Moment
+  private let cadence: Cadence
 
   private struct Commit: Sendable {
     var at: Moment
@@ -45,6 +46,7 @@ package struct TablesServer: SimulatedServer {
   package init(truth: TablesTruth, settings: ServerSettings, at now: Moment) {
     self.truth = truth
     self.now = now
+    cadence = settings.cadence
     for (key, row) in truth.rows {
       // Parents come first, because their tables do.
       make(.insert(key, parent: row.parent, row.fields))
@@ -104,7 +106,14 @@ package struct TablesServer: SimulatedServer {
 
   package var aliveQueues: [TableLog] { [TableLog()] }
 
-  package var terms: ServerTerms { .tableSync() }
+  package var terms: ServerTerms {
+    var terms = ServerTerms.tableSync()
+    terms.cadence = cadence
+    return terms
+  }
+
+  /// Clients ask again and again, or subscribe.
+  package static var cadences: [Cadence] { [.waits, .pushed] }
 
   // MARK: Requests
 

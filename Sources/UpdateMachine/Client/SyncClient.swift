@@ -141,6 +141,10 @@ where Sync.Batch.Event == Model.Event {
       pushedFrom = finger
       effects.pushedFrom = finger
     }
+    // A wish to pull may have ended the subscription that was to go on.
+    if case .poll(let id, _, _) = effects.subscription, nextFinger(of: id) == nil {
+      effects.subscription = nil
+    }
     if case .poll = effects.machine.request { notePollLeft() }
     settlePages(at: now, &effects)
     settleStorage(at: now, &effects)

@@ -24,7 +24,8 @@
     /// Asks for the events after a finger, which acknowledges everything up to it.
     ///
     /// - Parameters:
-    ///   - finger: the place up to which everything is applied and, with a store, written.
+    ///   - finger: the place up to which everything is applied and, with a store, written. Where a
+    ///     subscription goes on, it may not be written yet.
     ///   - waits: the server may hold the request open until there is news; `false`: it must answer
     ///     at once. In a protocol that pushes, each call with `waits` returns the next push of one
     ///     subscription, and the next call follows at once.

@@ -39,6 +39,7 @@ public enum Cadence: Hashable, Sendable {
   /// wake asks at once.
   case every(TimeSpan)
   /// A waiting poll is a subscription. It stays out, and each `polled` for it is one push. The long
-  /// deadline is the longest silence: within it the server must send at least a ping.
+  /// deadline is the longest silence: within it the server must send at least a ping. Only its
+  /// beginning acknowledges anything: what comes later may not be written yet.
   case pushed
 }
