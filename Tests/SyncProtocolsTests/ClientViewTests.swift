@@ -88,8 +88,10 @@ struct ClientViewTests {
     #expect(View.advance(finger(1), over: delta(finger(1, checksum: 9), from: 1)) == .gap)
   }
 
-  @Test func `a delta from another state is lost, unless it contradicts ours`() {
-    #expect(View.advance(finger(1), over: delta(finger(1), from: 3)) == .lost)
+  @Test func `a delta from another state is lost, unless it leads to ours or contradicts it`() {
+    #expect(View.advance(finger(1), over: delta(finger(1), from: 3)) == .seen)
+    #expect(View.advance(finger(1), over: delta(finger(1, last: 1), from: 3)) == .lost)
+    #expect(View.advance(finger(1), over: delta(finger(2), from: 3)) == .lost)
     #expect(View.advance(finger(1), over: delta(finger(1, checksum: 9), from: 3)) == .gap)
     #expect(
       View.advance(finger(1, last: 3), over: delta(finger(2, last: 2), from: 3)) == .incomplete)
