@@ -98,8 +98,8 @@ import Testing
   /// A proxy refused a push while an older copy was still on its way, and that copy was run. In one
   /// seed the changes behind the first got other IDs, and one took effect twice. In another a
   /// change that had taken effect stayed set aside. The seeds were found anew when worlds began to
-  /// be asked at intervals.
-  @Test(arguments: [1, 136, 161] as [UInt64])
+  /// be subscriptions.
+  @Test(arguments: [161, 180, 317] as [UInt64])
   func `seeds of the ledger: a push that was refused on its way may have been run`(seed: UInt64) {
     let run = Simulation<LedgerApp>.trace(SimulationConfiguration(seed: seed, faults: Self.faults))
     #expect(run.0.finding == nil)
