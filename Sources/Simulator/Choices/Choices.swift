@@ -44,6 +44,8 @@ public struct Choices: Sendable {
     case rows
     /// How often the server wants to be asked, if it leaves that open.
     case cadence
+    /// Which clients save nothing beside others that do.
+    case machines
   }
 
   /// One recorded draw: its stream and its value.

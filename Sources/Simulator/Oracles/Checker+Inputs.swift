@@ -44,7 +44,7 @@ extension Checker {
     }
     var machine =
       accounts[client].machine.take()
-      ?? Machine(incarnation: body.machine.incarnation, settings: settings)
+      ?? Machine(incarnation: body.machine.incarnation, settings: body.machine.settings)
     let count = effects.heard.count
     var release: Place.Log?
     var isRefused = false
@@ -55,7 +55,7 @@ extension Checker {
       case .restored(let finger, let terms, let age):
         machine = Machine(
           restoring: finger, terms: terms, age: age, at: now, incarnation: machine.incarnation,
-          settings: settings)
+          settings: machine.settings)
       case .input(let input): own = machine.handle(input, at: now)
       }
       release = release ?? own.release

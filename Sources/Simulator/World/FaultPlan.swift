@@ -5,6 +5,9 @@ internal import UpdateMachine
 /// deeper: swarm testing (Groce and others, "Swarm Testing", 2012).
 struct FaultPlan: Sendable {
   var settings = MachineSettings()
+  /// Whether only every other client saves its state: two machines of one account, of which one is
+  /// cheap to fill anew.
+  var isMixed = false
   var server = ServerSettings()
   /// The table from which one-way latencies are drawn.
   var latencies: [Int64]
@@ -47,6 +50,7 @@ struct FaultPlan: Sendable {
     disturbanceGap = choices.pick(.swarm, [10_000, 1500, 60_000, 400_000])
     strength = choices.pick(.swarm, [4, 1, 12, 24])
     if choices.happens(.swarm, 1, in: 4) { settings.isDurable = false }
+    isMixed = !hasChanges && settings.isDurable && choices.happens(.machines, 1, in: 4)
     settings.refreshPeriod = choices.pick(.swarm, [nil, nil, .seconds(60), .seconds(300)])
     server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
     server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
@@ -59,11 +63,18 @@ struct FaultPlan: Sendable {
     }
   }
 
-  /// The settings of the clients.
-  var clientSettings: ClientSettings {
-    var client = ClientSettings()
-    client.machine = settings
-    return client
+  /// The settings of a client's machine.
+  func settings(of client: Int) -> MachineSettings {
+    var own = settings
+    if isMixed, client % 2 == 1 { own.isDurable = false }
+    return own
+  }
+
+  /// The settings of a client.
+  func clientSettings(of client: Int) -> ClientSettings {
+    var own = ClientSettings()
+    own.machine = settings(of: client)
+    return own
   }
 
   /// The longest one-way latency.

@@ -17,7 +17,7 @@ extension World {
     trace?.noteInput(
       MachineInput(
         at: now, client: client, incarnation: clients[client].incarnation,
-        settings: faultPlan.settings, what: what)
+        settings: faultPlan.settings(of: client), what: what)
     )
   }
 

@@ -107,7 +107,7 @@ extension World {
 
   /// Begins a process. The app starts at once; the saved form is read a little later.
   mutating func begin(_ client: Int) {
-    clients[client].beginIncarnation(settings: faultPlan.clientSettings)
+    clients[client].beginIncarnation(settings: faultPlan.clientSettings(of: client))
     mayDamage(client)
     checker.beginIncarnation(of: client)
     beginActing(client)

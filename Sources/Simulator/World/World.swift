@@ -76,7 +76,9 @@ struct World<App: SimulatedApp> {
       faultPlan.faults.remove(.oldBackup)
     }
     server = Server(truth: App.beginning(&choices), settings: faultPlan.server, at: now)
-    clients = (0..<configuration.clients).map { _ in Client(settings: faultPlan.clientSettings) }
+    clients = (0..<configuration.clients).map {
+      Client(settings: faultPlan.clientSettings(of: $0))
+    }
     faultBound =
       LivenessOracle.bound(
         settings: faultPlan.settings, terms: server.terms,
