@@ -5,24 +5,25 @@ import UpdateMachine
 // Article example begins: stream source
 /// Follows the stream of an app's own server, which speaks JSON.
 struct TeamSource: SyncSource {
+  typealias Model = StreamModel
+  typealias Sync = EventStream
+
   let client: ClientID
   /// Sends a request with a body, `null` for none, and returns the body of the answer.
   let send: @Sendable (String, JSONValue) async throws(SyncFailure) -> JSONValue
 
   func register() async throws(SyncFailure) -> Registered<StreamSnapshot, StreamPlace> {
     let answer = try await send("begin?client=\(client.number)", .null)
-    let seen = StreamSequence(answer["seen"]?.int64 ?? -1)
-    return try StreamSnapshot(
-      client: client, law: .firstWriterWins, scope: nil, seen: seen, batch: batch(in: answer)
-    ).registered()
+    let snapshot = StreamSnapshot(
+      client: client, law: .firstWriterWins, seen: StreamSequence(answer["seen"]?.int64 ?? -1),
+      batch: try StreamBatch(answer))
+    return try snapshot.registered()
   }
 
-  func poll(
-    after place: StreamPlace, waits: Bool
-  ) async throws(SyncFailure) -> StreamBatch {
+  func poll(after place: StreamPlace, waits: Bool) async throws(SyncFailure) -> StreamBatch {
     let holes = place.holes.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
     let query = "stream=\(place.stream.number)&after=\(place.latest)&holes=\(holes)&waits=\(waits)"
-    return try batch(in: await send("read?\(query)", .null))
+    return try StreamBatch(try await send("read?\(query)", .null))
   }
 
   func push(
@@ -38,26 +39,8 @@ struct TeamSource: SyncSource {
   }
 
   func release(_ stream: StreamID) async {}
-
-  private func batch(in answer: JSONValue) throws(SyncFailure) -> StreamBatch {
-    guard let stream = answer["stream"]?.int64, let latest = answer["latest"]?.int64,
-      let events = answer["events"]?.array
-    else { throw .malformed }
-    var steps: [StreamStep] = []
-    for json in events {
-      guard let event = StreamEvent(json) else { throw .malformed }
-      steps.append(.event(event))
-    }
-    return StreamBatch(
-      stream: StreamID(UInt64(bitPattern: stream)), latest: StreamSequence(latest), steps: steps)
-  }
 }
 // Article example ends
-
-extension TeamSource {
-  typealias Model = StreamModel
-  typealias Sync = EventStream
-}
 
 /// The server of a team, which knows nothing of what events mean.
 private actor TeamServer {

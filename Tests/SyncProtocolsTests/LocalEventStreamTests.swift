@@ -49,6 +49,8 @@ import UpdateMachine
   final class TestClock: DriverClock {
     private let time = Mutex(Moment(milliseconds: 0))
     let passes: Bool
+    /// One for each sleep that begins.
+    let sleeps = AsyncStream.makeStream(of: Void.self)
 
     init(passes: Bool) { self.passes = passes }
 
@@ -56,6 +58,7 @@ import UpdateMachine
     var wallTime: WallTime { WallTime(milliseconds: 0) }
 
     func sleep(until moment: Moment) async throws(CancellationError) {
+      sleeps.continuation.yield()
       if passes { return time.withLock { $0 = max($0, moment) } }
       let (forever, _) = AsyncStream.makeStream(of: Never.self)
       for await _ in forever {}
@@ -187,11 +190,23 @@ import UpdateMachine
     return (source, try await source.register().finger)
   }
 
-  @Test func `a cancelled poll ends at once`() async throws {
-    let server = LocalEventStream(law: .ask, clock: TestClock(passes: false))
-    let (source, place) = try await level(server)
+  /// Three polls from one place, all of which wait.
+  private func threePolls(
+    _ source: LocalEventStreamSource, after place: StreamPlace, _ clock: TestClock
+  ) async -> [Task<StreamBatch, any Error>] {
     let polls = (0..<3).map { _ in Task { try await source.poll(after: place, waits: true) } }
-    await Task.yield()
+    var count = 0
+    for await _ in clock.sleeps.stream {
+      count += 1
+      if count == polls.count { break }
+    }
+    return polls
+  }
+
+  @Test func `a cancelled poll ends at once`() async throws {
+    let clock = TestClock(passes: false)
+    let (source, place) = try await level(LocalEventStream(law: .ask, clock: clock))
+    let polls = await threePolls(source, after: place, clock)
     for poll in polls { poll.cancel() }
     for poll in polls { #expect(try await poll.value.count == 0) }
   }
@@ -206,9 +221,10 @@ import UpdateMachine
   }
 
   @Test func `an event wakes every poll that waits`() async throws {
-    let server = LocalEventStream(law: .ask, clock: TestClock(passes: false))
+    let clock = TestClock(passes: false)
+    let server = LocalEventStream(law: .ask, clock: clock)
     let (source, place) = try await level(server)
-    let polls = (0..<3).map { _ in Task { try await source.poll(after: place, waits: true) } }
+    let polls = await threePolls(source, after: place, clock)
     await server.write(change(1, "a", .insert([:])), by: others)
     for poll in polls { #expect(try await poll.value.count == 1) }
     #expect(try await source.poll(after: place, waits: true).count == 1)

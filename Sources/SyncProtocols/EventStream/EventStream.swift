@@ -218,12 +218,13 @@ public struct StreamSnapshot: Hashable, Sendable {
   /// - Parameters:
   ///   - client: the client's name, under which the server writes its events.
   ///   - law: what becomes of changes of deleted objects. It must never change in a stream.
-  ///   - scope: the objects that the client follows, ascending; `nil`: all of them.
-  ///   - seen: the greatest ``StreamChange/preceding`` of this client's events so far.
+  ///   - scope: the objects that the client follows, ascending; `nil`, the default: all of them.
+  ///   - seen: the greatest ``StreamChange/preceding`` of this client's events so far; by default
+  ///     it has made none.
   ///   - batch: the first page: the events from 0 on. May be all of them, or none.
   public init(
-    client: ClientID, law: StreamConflictLaw, scope: [ViewKey]?, seen: StreamSequence = .none,
-    batch: StreamBatch
+    client: ClientID, law: StreamConflictLaw, scope: [ViewKey]? = nil,
+    seen: StreamSequence = .none, batch: StreamBatch
   ) {
     self.client = client
     self.law = law
@@ -250,7 +251,7 @@ public struct StreamSnapshot: Hashable, Sendable {
     ///
     /// Throws `malformed` if the batch does not ascend, or has what cannot be.
     ///
-    /// - Parameter terms: how long a poll may wait. By default as ``ServerTerms/eventStream`` says.
+    /// - Parameter terms: how long a poll may wait; by default almost 100 s.
     public func registered(
       terms: ServerTerms = .eventStream
     ) throws(SyncFailure) -> Registered<StreamSnapshot, StreamPlace> {

@@ -75,8 +75,8 @@ public struct StreamEvent: Hashable, Sendable {
   public var client: ClientID
   /// What was made.
   public var change: StreamChange
-  /// Its maker's handle for it (``PushRequest/Item/ticket``), as it came with the push. Without it,
-  /// its maker takes it for somebody else's, and goes on sending it. `nil`: it has none.
+  /// Its maker's handle for it, as it came with the push. Without it, the maker does not learn that
+  /// the event was written, and goes on sending it. `nil`: it has none.
   public var ticket: MutationTicket?
 
   /// Creates an event as a server gives it.
@@ -155,6 +155,22 @@ extension StreamEvent {
     self.init(
       sequence: StreamSequence(number), client: ClientID(client), change: change,
       ticket: json["ticket"]?.bits.map { MutationTicket($0) })
+  }
+}
+
+extension StreamBatch {
+  /// Decodes the answer to a client that follows all objects: an object with the numbers `stream`
+  /// and `latest`, which is −1 if the stream is empty, and the array `events`, ascending. Throws
+  /// `malformed` if it is no answer.
+  public init(_ json: JSONValue) throws(SyncFailure) {
+    guard let stream = json["stream"]?.bits, let latest = json["latest"]?.int64,
+      let events = json["events"]?.array
+    else { throw .malformed }
+    self.init(stream: StreamID(stream), latest: StreamSequence(latest))
+    for json in events {
+      guard let event = StreamEvent(json) else { throw .malformed }
+      steps.append(.event(event))
+    }
   }
 }
 
