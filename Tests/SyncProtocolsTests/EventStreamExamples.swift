@@ -95,7 +95,7 @@ private actor TeamServer {
 }
 
 /// Checks that what the article shows does what it says.
-@Suite struct EventStreamExampleTests {
+@Suite(.timeLimit(.minutes(1))) struct EventStreamExampleTests {
   private func wait<Origin: SyncSource>(
     for machine: UpdateMachine<Origin>, until isRight: (StreamState) -> Bool
   ) async where Origin.Model == StreamModel {

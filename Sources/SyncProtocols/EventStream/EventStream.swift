@@ -15,7 +15,8 @@ public import UpdateMachine
 ///
 ///     held 0…9, then 15…19 came live   ── asks for 10…14 ──▶  up to date: 0…19
 ///
-/// Events beyond a hole mean nothing without it. They are held, and not shown (``StreamModel``).
+/// Events beyond a hole may depend on those in it. So they are held, and not shown
+/// (``StreamModel``).
 /// <doc:UsingEventStream> shows how to use all this.
 public enum EventStream: SyncProtocol {
   public typealias Place = StreamPlace
@@ -33,7 +34,7 @@ public enum EventStream: SyncProtocol {
     for step in batch.steps {
       let interval = step.interval
       guard interval.low > last.number, step.isPossible else { return .gap }
-      if case .others = step, place.scope == nil { return .gap }  // It is kept back from us.
+      if case .others = step, place.scope == nil { return .gap }  // Held back from us.
       last = StreamSequence(interval.high)
       next.held.insert(interval)
     }
@@ -52,7 +53,7 @@ public struct StreamSequence: ListID, StorableKey {
   /// The number; −1 is ``none``.
   public let number: Int64
 
-  /// Creates the sequence of a number. One below 0 becomes ``none``.
+  /// Creates the sequence of a number. Any number below 0 becomes ``none``.
   public init(_ number: Int64) { self.number = Swift.min(Swift.max(number, -1), .max - 1) }
 
   /// Precedes the first event.
@@ -140,7 +141,8 @@ public struct StreamPlace: Finger, Hashable {
   }
 }
 
-/// A request to the server: the events in the holes and after a sequence, and the latest sequence.
+/// A request to the server: the events in the holes, those after a sequence, and the latest
+/// sequence.
 package struct StreamRequest: Hashable, Sendable {
   package var stream: StreamID
   package var scope: [ViewKey]?
@@ -153,8 +155,8 @@ package struct StreamRequest: Hashable, Sendable {
 public enum StreamStep: Hashable, Sendable {
   /// An event.
   case event(StreamEvent)
-  /// From one sequence through another, no event concerns an object that the client follows. Only
-  /// for a client that follows some objects: whoever follows all of them takes it for a gap.
+  /// From one sequence through another, no event concerns an object that the client follows. It is
+  /// only for a client that follows some objects: one that follows all of them takes it for a gap.
   case others(StreamSequence, through: StreamSequence)
 
   package var interval: IDInterval<StreamSequence> {
@@ -208,8 +210,8 @@ public struct StreamSnapshot: Hashable, Sendable {
   package var client: ClientID
   package var law: StreamConflictLaw
   package var scope: [ViewKey]?
-  /// What the maker of the client's own events had seen. A client that reads the stream anew shows
-  /// less than that at first, and its next change must still come after its own events.
+  /// The greatest `preceding` of the client's own events. A client that reads the stream anew shows
+  /// less than that at first. Its next change must still be ordered after its own events.
   package var seen: StreamSequence
   package var batch: StreamBatch
 
@@ -262,15 +264,15 @@ public struct StreamSnapshot: Hashable, Sendable {
   }
 #endif
 
-/// What becomes of a change of an object that was deleted, if its maker did not know. Also of an
-/// insert of that object. All clients of a stream must agree on it, for ever.
+/// What becomes of an update or an insert that comes after a deletion in causal order, but whose
+/// maker did not know of the deletion. It must be the same for all clients of a stream, for ever.
 public enum StreamConflictLaw: UInt8, CaseIterable, Hashable, Sendable {
-  /// The deletion wins. The change is dropped, and its maker is told.
+  /// The deletion wins. The change is dropped, and its maker is told (`overruled`).
   case firstWriterWins
   /// The change brings the object back, as if it had not been deleted.
   case lastWriterWins
-  /// The object stays deleted, and every client is asked once (``StreamState/questions``). Whoever
-  /// answers inserts the object again, or deletes it again; that settles it for all.
+  /// The object stays deleted, and every client has a question (``StreamState/questions``). A user
+  /// answers by inserting or deleting the object again, which settles it for all.
   case ask
 }
 

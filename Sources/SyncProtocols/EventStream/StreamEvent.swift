@@ -75,8 +75,8 @@ public struct StreamEvent: Hashable, Sendable {
   public var client: ClientID
   /// What was made.
   public var change: StreamChange
-  /// Its maker's handle for it, as it came with the push. Without it, the maker does not learn that
-  /// the event was written, and goes on sending it. `nil`: it has none.
+  /// Its maker's handle for it, as it came with the push. With it, the event acknowledges the
+  /// change once it is shown. `nil`: it has none, and a later answer of the server acknowledges it.
   public var ticket: MutationTicket?
 
   /// Creates an event as a server gives it.

@@ -4,8 +4,8 @@ public import UpdateMachine
 /// nothing of what events mean; their objects are only indexed, for clients that follow a few.
 ///
 /// The counter of sequences is exact. The events themselves are read from replicas, which may get
-/// an event later than its successors (``lag``). This stands for the seed's eventually consistent
-/// database, in which a read may miss what was written.
+/// an event later than its successors (``lag``). This stands for an eventually consistent database,
+/// in which a read may miss what was written.
 package struct StreamServer: Sendable {
   /// The law that all clients are told.
   package var law: StreamConflictLaw
@@ -151,10 +151,12 @@ package struct StreamServer: Sendable {
 
   /// Writes the events of a push that are new, each under the next sequence.
   ///
+  /// Throws `rateLimited` if the client has written too much, and `serverFault` if nothing could be
+  /// written.
+  ///
   /// - Parameter failing: the indices of mutations that cannot be written this time.
   /// - Returns: `refused` at a mutation that is no event, or whose maker claims to have seen what
-  ///   was never written. Throws `rateLimited` if the client has written too much, and
-  ///   `serverFault` if nothing could be written.
+  ///   was never written; `acceptedOnly` if some could not be written.
   package mutating func push(
     _ push: MutationPush, failing: [Int] = [], at now: Moment
   ) throws(SyncFailure) -> PushAnswer {
