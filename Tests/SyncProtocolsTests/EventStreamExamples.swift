@@ -95,7 +95,7 @@ private actor TeamServer {
 }
 
 /// Checks that what the article shows does what it says.
-@Suite(.timeLimit(.minutes(1))) struct EventStreamExampleTests {
+@Suite struct EventStreamExampleTests {
   private func wait<Origin: SyncSource>(
     for machine: UpdateMachine<Origin>, until isRight: (StreamState) -> Bool
   ) async where Origin.Model == StreamModel {
@@ -169,5 +169,30 @@ private actor TeamServer {
     await one.stop()
     await two.stop()
     _ = await (first, second)
+  }
+
+  @Test func `what is no answer is malformed`() throws {
+    let event: JSONValue = [
+      "id": [1, 2], "key": "a", "kind": "delete", "client": 3, "sequence": 4,
+    ]
+    func answer(_ events: JSONValue...) -> JSONValue {
+      ["stream": 1, "latest": 4, "events": .array(events)]
+    }
+    let batch = try StreamBatch(answer(event))
+    #expect(
+      batch
+        == StreamBatch(
+          stream: StreamID(1), latest: StreamSequence(4),
+          steps: [.event(try #require(StreamEvent(event)))]))
+    for wrong in [answer(.null), ["stream": 1, "events": []], ["latest": 1], .null] {
+      #expect(throws: SyncFailure.malformed) { try StreamBatch(wrong) }
+    }
+
+    let snapshot = StreamSnapshot(client: ClientID(1), law: .ask, batch: batch)
+    #expect(try snapshot.registered().finger.holes == [StreamSequence(0)...StreamSequence(3)])
+    #expect(try !snapshot.registered().isComplete)
+    let twice = StreamSnapshot(
+      client: ClientID(1), law: .ask, batch: try StreamBatch(answer(event, event)))
+    #expect(throws: SyncFailure.malformed) { try twice.registered() }
   }
 }

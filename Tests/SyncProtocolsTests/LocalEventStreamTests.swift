@@ -4,7 +4,7 @@ import Testing
 import UpdateMachine
 
 /// Real actors over one stream in this process.
-@Suite(.timeLimit(.minutes(1))) struct LocalEventStreamTests {
+@Suite struct LocalEventStreamTests {
   /// A client's connection to the server, which a test can close.
   struct Tunnel: SyncSource {
     typealias Model = StreamModel
