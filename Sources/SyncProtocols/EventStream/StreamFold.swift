@@ -83,8 +83,10 @@ package struct StreamFold: Sendable, Equatable {
 
   package init(law: StreamConflictLaw) { self.law = law }
 
-  /// Adds an event; once, whatever its sequences. `nil`: it is pending. Returns how many events
-  /// were applied to do so. O(log n) for each.
+  /// Adds an event, unless one with its ID is there. Returns how many events were applied to do so:
+  /// 0 if it was there. O(log n) for each.
+  ///
+  /// - Parameter sequence: `nil`: the event is pending.
   @discardableResult
   package mutating func add(
     _ change: StreamChange, by client: ClientID, at sequence: StreamSequence?
@@ -137,7 +139,8 @@ public struct StreamObject: Hashable, Sendable {
   let inserted: CausalKey
 }
 
-/// A change of an object that another client had deleted, about which the users are asked.
+/// A change of an object that was deleted, of which its maker did not know. The users are asked
+/// what shall become of it.
 public struct StreamQuestion: Hashable, Sendable {
   /// The client that made the change.
   public var client: ClientID { ClientID(place.client) }

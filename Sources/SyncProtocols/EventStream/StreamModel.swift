@@ -1,17 +1,17 @@
 public import UpdateMachine
 
-/// Why a client refuses an answer. It keeps its state, and reads the stream anew.
+/// Why a client refuses an answer. It keeps its state, and reads the stream anew, slowly.
 public enum StreamRefusal: Error, Hashable, Sendable {
-  /// Another event came under this sequence than before. Events never change their sequences.
+  /// Two different events came under this sequence. An event must never change.
   case contradiction(StreamSequence)
-  /// The maker of this event cannot have seen what it says, or the sequence cannot be.
+  /// The event says that its maker had seen a later one, or this cannot be a sequence.
   case impossible(StreamSequence)
 }
 
 /// A client's confirmed state: the events that it holds, by sequence, and the state that the first
 /// of them make, up to the first hole. Those beyond it are held, and not shown.
 public struct StreamModel: SyncModel, Equatable {
-  /// The events up to the first hole make it.
+  /// What the events up to the first hole make. Without the user's pending changes.
   public private(set) var state: StreamState
   /// All events that are held, also those beyond a hole: the history of the objects.
   public private(set) var events = VersionedMap<StreamSequence, StreamEvent>()
@@ -30,9 +30,9 @@ public struct StreamModel: SyncModel, Equatable {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  /// What the client has seen of this stream, it has seen, although it begins anew. Without that, a
-  /// change made meanwhile could sort before an older one of the same maker. A stream that is
-  /// shorter than what was seen is another one.
+  /// Creates the model of a client that reads the stream anew. It still counts as having seen what
+  /// it had seen: otherwise its next change could be ordered before its own older ones. But a
+  /// stream that ends before what was seen is another stream.
   public init(snapshot: StreamSnapshot, replacing old: StreamModel?) throws(StreamRefusal) {
     var seen = snapshot.seen
     if let old, old.state.client == snapshot.client, old.state.seen <= snapshot.batch.latest {
@@ -86,7 +86,8 @@ public struct StreamModel: SyncModel, Equatable {
 
   public var client: ClientID? { state.client }
 
-  /// The server counts no IDs. A change is acknowledged by its event, or by a later answer.
+  /// Nothing: the server counts no changes. A change is acknowledged by its event, or by a later
+  /// answer.
   public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
   public static var delivery: MutationDelivery { .atLeastOnce }

@@ -32,12 +32,12 @@ public struct StreamState: Sendable, Equatable {
   /// The objects, by key.
   public var objects: VersionedMap<ViewKey, StreamObject> { fold.objects }
 
-  /// The keys of the objects, as a list in which each object takes its place by what its maker had
-  /// seen, however late it came.
+  /// The keys of the objects, in the causal order of their inserts. An object takes its place by
+  /// what its maker had seen, however late it came.
   public var list: [ViewKey] { fold.order.map { $0.value } }
 
-  /// The open questions, by the object that they are about; empty unless the law is to ask. A
-  /// question is open until somebody inserts or deletes the object who has seen it.
+  /// The open questions, by the key of the object; empty unless the law is to ask. A question is
+  /// open until a user who has seen it inserts or deletes the object.
   public var questions: VersionedMap<ViewKey, StreamQuestion> { fold.questions }
 
   /// Whether the law has dropped a change that is on the stream: its object had been deleted.
@@ -52,8 +52,8 @@ public struct StreamState: Sendable, Equatable {
     return fold.add(change, by: maker, at: sequence)
   }
 
-  /// What the maker of a change has seen now. What it once has seen, it has seen, even if the
-  /// stream is being read anew from its beginning.
+  /// What the maker of a change that is made now has seen. It never shrinks, even while the stream
+  /// is read anew from its beginning.
   var seen: StreamSequence { max(latest, ownPreceding) }
 }
 
@@ -61,7 +61,7 @@ public struct StreamState: Sendable, Equatable {
 public enum StreamChangeRefusal: Error, Hashable, Sendable {
   /// There is no such object (any more, or yet).
   case missing
-  /// The object was deleted by another client, whose deletion wins.
+  /// The object was deleted, and stays so: by the law, or because the change's maker knew of it.
   case deleted
   /// The client does not follow that object.
   case outOfScope
@@ -97,7 +97,7 @@ extension StreamChange: Mutation {
     clientSequence = old?.clientSequence ?? ticket.number
   }
 
-  /// A deletion has no refusal: that of an object that is not there is harmless.
+  /// A deletion is never refused: to delete an object that is not there does no harm.
   public func apply(to state: inout StreamState) throws(StreamChangeRefusal) {
     if let scope = state.scope, !scope.contains(key) { throw .outOfScope }
     // While the stream is read anew, what its maker had seen may still be missing.
@@ -108,7 +108,7 @@ extension StreamChange: Mutation {
     case .missing where isPending: throw .missing
     case .missing, .asked, .applied, nil: break
     }
-    // It comes before a deletion, which its maker did not know either.
+    // It comes before a deletion of which its maker did not know.
     if isPending, kind != .delete, state.fold.law == .firstWriterWins, state.objects[key] == nil {
       throw isKnown ? .deleted : .missing
     }
