@@ -34,13 +34,13 @@ struct StreamsWorldTests {
   /// The plain fold must know the three laws.
   @Test func `an update beside a deletion is dropped, wins, or is asked about`() {
     let key = ViewKey("p")
-    func shown(_ law: ConflictLaw) -> String {
+    func shown(_ law: StreamConflictLaw) -> String {
       var truth = StreamsTruth(law: law)
       for (index, kind) in [
         StreamChange.Kind.insert(["a": 1]), .delete, .update(["b": 2]),
       ].enumerated() {
         var change = StreamChange(StreamEventID(high: 0, low: UInt64(index)), key, kind)
-        change.preceding = EventSequence(index == 0 ? -1 : 0)
+        change.preceding = StreamSequence(index == 0 ? -1 : 0)
         truth.apply(StreamsTruth.Change(client: ClientID(UInt64(index)), change: change))
       }
       #expect(

@@ -55,7 +55,7 @@ struct EventStreamBreachTests {
 
   @Test func `ends-too-soon: the latest sequence is the same for ever`() throws {
     var server = try server(with: 3, breach: .endsTooSoon)
-    let after = EventSequence(1)
+    let after = StreamSequence(1)
     var place = StreamPlace(stream: StreamID(1))
     _ = place.take(events(0...1), latest: 1)
     let batch = try #require(try server.poll(place.request, at: now))

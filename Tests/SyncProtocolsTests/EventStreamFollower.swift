@@ -115,7 +115,7 @@ struct StreamWorld {
   var draws: Draws
   private(set) var now = Moment(milliseconds: 0)
   /// Every change that a user made, and how much of the stream its view showed.
-  private(set) var made: [(id: StreamEventID, device: Int, seen: EventSequence)] = []
+  private(set) var made: [(id: StreamEventID, device: Int, seen: StreamSequence)] = []
   private(set) var counts: [String: Int] = [:]
   /// What went wrong; `nil`: nothing.
   private(set) var violation: String?
@@ -125,7 +125,7 @@ struct StreamWorld {
   private let skew: TimeSpan
 
   init(
-    seed: UInt64 = 1, devices count: Int, law: ConflictLaw = .firstWriterWins,
+    seed: UInt64 = 1, devices count: Int, law: StreamConflictLaw = .firstWriterWins,
     skew: TimeSpan = .zero
   ) {
     self.skew = skew

@@ -24,9 +24,9 @@ struct EventStreamOrderTests {
   @Test func `an event that comes days late takes its place, at the cost of what it concerns`() {
     // 30 objects of 40 events each, then a change from before all of them.
     var fold = StreamFold(law: .firstWriterWins)
-    var sequence = EventSequence.none
+    var sequence = StreamSequence.none
     var events: [(StreamChange, ClientID)] = []
-    func update(_ object: Int, _ fields: StreamFields, seen: EventSequence) -> StreamChange {
+    func update(_ object: Int, _ fields: StreamFields, seen: StreamSequence) -> StreamChange {
       var change = StreamChange(id(UInt64(events.count)), ViewKey("o\(object)"), .update(fields))
       if events.count < 30 { change.kind = .insert(fields) }
       change.preceding = seen
@@ -37,12 +37,12 @@ struct EventStreamOrderTests {
       let fields: StreamFields =
         number < 30 ? ["a": value, "b": value] : number % 4 == 0 ? ["a": value] : ["b": value]
       events.append((update(number % 30, fields, seen: sequence), ClientID(1)))
-      sequence = EventSequence(Int64(number))
+      sequence = StreamSequence(Int64(number))
       #expect(fold.add(events[number].0, by: ClientID(1), at: sequence) == 1)
     }
     func addLate(_ fields: StreamFields) -> Int {
-      events.append((update(7, fields, seen: EventSequence(40)), ClientID(2)))
-      sequence = EventSequence(Int64(events.count - 1))
+      events.append((update(7, fields, seen: StreamSequence(40)), ClientID(2)))
+      sequence = StreamSequence(Int64(events.count - 1))
       return fold.add(events[events.count - 1].0, by: ClientID(2), at: sequence)
     }
     let fields = fold.objects["o7"]?.fields
@@ -55,7 +55,7 @@ struct EventStreamOrderTests {
 
     var again = StreamFold(law: .firstWriterWins)
     for (index, event) in events.enumerated().reversed() {
-      again.add(event.0, by: event.1, at: EventSequence(Int64(index)))
+      again.add(event.0, by: event.1, at: StreamSequence(Int64(index)))
     }
     #expect(again == fold)
   }
@@ -84,11 +84,11 @@ struct EventStreamOrderTests {
   @Test func `a maker that reads the stream anew has not forgotten what it had seen`() throws {
     var state = try StreamModel(snapshot: snapshot([event(0)])).state  // The first page.
     var pending = StreamChange(id(50), "o", .insert([:]))
-    pending.preceding = EventSequence(9)
+    pending.preceding = StreamSequence(9)
     pending.clientSequence = 2
     try pending.apply(to: &state)
     let change = state.stamped("o", .update(["a": 1]))
-    #expect((change.preceding, change.clientSequence) == (EventSequence(9), 100))
+    #expect((change.preceding, change.clientSequence) == (StreamSequence(9), 100))
     try change.apply(to: &state)
     #expect(state.plain["o"] == ["a": 1])
   }
@@ -96,7 +96,7 @@ struct EventStreamOrderTests {
   // MARK: Conflicts
 
   /// Client 1 deletes an object; client 2, which has not heard of it, updates it.
-  private func conflict(_ law: ConflictLaw) throws -> StreamWorld {
+  private func conflict(_ law: StreamConflictLaw) throws -> StreamWorld {
     var world = StreamWorld(devices: 2, law: law)
     try world.connect()
     try world.make(0, "o", .insert(["a": 1, "b": 1]))
@@ -169,12 +169,12 @@ struct EventStreamOrderTests {
   }
 
   @Test func `a change of what the user knows to be deleted cannot be made`() throws {
-    for law in ConflictLaw.allCases {
+    for law in StreamConflictLaw.allCases {
       var model = try StreamModel(snapshot: snapshot([event(0)], law: law, client: 2))
       var delete = model.state.stamped("o0", .delete, id: 50)
-      delete.preceding = EventSequence(0)
+      delete.preceding = StreamSequence(0)
       try model.apply(
-        .event(StreamEvent(sequence: EventSequence(1), client: ClientID(1), change: delete)))
+        .event(StreamEvent(sequence: StreamSequence(1), client: ClientID(1), change: delete)))
       var state = model.state
       let change = state.stamped("o0", .update([:]))
       #expect(throws: StreamChangeRefusal.deleted) { try change.apply(to: &state) }
@@ -220,7 +220,7 @@ struct EventStreamOrderTests {
     #expect(isComplete)
     let events = read.filter { if case .event = $0 { true } else { false } }
     #expect(events.count == 12)
-    #expect(model.state.latest == EventSequence(59))
+    #expect(model.state.latest == StreamSequence(59))
     #expect(model.state.plain == server.objects.filter { ["o2", "o5"].contains($0.key) })
     var state = model.state
     #expect(throws: StreamChangeRefusal.outOfScope) {
@@ -255,7 +255,7 @@ struct EventStreamOrderTests {
     #expect(try server.push(push, at: now) == .accepted)
     let ended = server.takeEnded()
     #expect(ended.map(\.waiter) == [3, 4])
-    #expect(try ended[0].answer.get().latest == EventSequence(0))
+    #expect(try ended[0].answer.get().latest == StreamSequence(0))
     #expect(
       try server.poll(place.request, waiter: 5, waitingUntil: .distantPast, at: now) != nil)
     server.begin(StreamID(2))
@@ -265,7 +265,7 @@ struct EventStreamOrderTests {
   @Test func `a push that is no event is refused, and so is one from the future`() throws {
     var server = StreamServer(StreamID(1), law: .ask)
     var change = StreamChange(id(1), "o", .insert([:]))
-    change.preceding = EventSequence(0)
+    change.preceding = StreamSequence(0)
     for arguments in [.null, [:], ["id": [1, 2], "key": "o"], change.arguments(ticket: nil)]
       as [JSONValue]
     {

@@ -5,8 +5,8 @@ import UpdateMachine
 /// Long random runs of three devices: loss, repeats, crashes, lag, holes, late answers, pushes that
 /// are taken in part, and users who change the same few objects.
 struct EventStreamRunTests {
-  @Test(arguments: ConflictLaw.allCases)
-  func `all clients end equal to a fold from 0 in causal order`(law: ConflictLaw) {
+  @Test(arguments: StreamConflictLaw.allCases)
+  func `all clients end equal to a fold from 0 in causal order`(law: StreamConflictLaw) {
     var counts: [String: Int] = [:]
     for seed in 0..<70 as Range<UInt64> {
       var world = StreamWorld(seed: seed, devices: 3, law: law)

@@ -24,8 +24,8 @@ struct EventStreamTests {
     #expect(place.take([], latest: 0) == false)
     #expect(place.request.holes.map(\.description) == ["[0]"])
     try model.apply(.event(event(0)))
-    #expect(model.state.stamped("a").preceding == EventSequence(0))
-    #expect(EventSequence.none < EventSequence(0))
+    #expect(model.state.stamped("a").preceding == StreamSequence(0))
+    #expect(StreamSequence.none < StreamSequence(0))
   }
 
   @Test func `events beyond a hole are held aside, and shown once it is filled`() throws {
@@ -68,7 +68,7 @@ struct EventStreamTests {
   @Test func `a counter that lags proves nothing`() {
     var place = StreamPlace(stream: StreamID(1))
     #expect(place.take(events(0...4), latest: 4) == true)
-    let stale = StreamBatch(stream: StreamID(1), latest: EventSequence(2))
+    let stale = StreamBatch(stream: StreamID(1), latest: StreamSequence(2))
     #expect(EventStream.advance(place, over: stale) == .incomplete)
   }
 
@@ -77,25 +77,26 @@ struct EventStreamTests {
     func advance(_ steps: [StreamStep], of stream: UInt64 = 1) -> SyncAdvance<StreamPlace> {
       EventStream.advance(
         place,
-        over: StreamBatch(stream: StreamID(stream), latest: EventSequence(9), steps: steps))
+        over: StreamBatch(stream: StreamID(stream), latest: StreamSequence(9), steps: steps))
     }
     #expect(advance(events(0...1), of: 2) == .gap)
     #expect(advance([.event(event(1)), .event(event(0))]) == .gap)
     #expect(advance([.event(event(1)), .event(event(1))]) == .gap)
     #expect(advance([.event(event(3, seen: 3))]) == .gap)
-    #expect(advance([.others(IDInterval(low: 0, high: 3))]) == .gap)  // We follow everything.
+    // We follow everything.
+    #expect(advance([.others(StreamSequence(0), through: StreamSequence(3))]) == .gap)
     for (low, high) in [(-2, 3), (3, 2), (0, .max), (.max, .max)] as [(Int64, Int64)] {
-      let step = StreamStep.others(IDInterval(low: low, high: high))
+      let step = StreamStep.others(StreamSequence(low), through: StreamSequence(high))
       #expect(advance([step]) == .gap)
       #expect(throws: StreamRefusal.self) { try StreamModel(snapshot: snapshot([], step)) }
     }
     var model = try StreamModel(snapshot: snapshot([event(0), event(2)]))
     try model.apply(.event(event(2)))  // Again.
     for sequence in [0, 2] as [Int64] {
-      let contradiction = StreamRefusal.contradiction(EventSequence(sequence))
+      let contradiction = StreamRefusal.contradiction(StreamSequence(sequence))
       #expect(throws: contradiction) { try model.apply(.event(event(sequence, id: 77))) }
     }
-    #expect(throws: StreamRefusal.impossible(EventSequence(3))) {
+    #expect(throws: StreamRefusal.impossible(StreamSequence(3))) {
       try model.apply(.event(event(3, seen: 5)))
     }
   }
@@ -108,7 +109,7 @@ struct EventStreamTests {
     try world.make(0, "a", .insert([:]))
     world.settle()
     let wrong = StreamBatch(
-      stream: StreamID(1), latest: EventSequence(0), steps: [.event(event(0, id: 77))])
+      stream: StreamID(1), latest: StreamSequence(0), steps: [.event(event(0, id: 77))])
     world.devices[0].answer(.success(wrong), at: world.now)
     #expect(world.devices[0].reports == [.failure(.modelRefused)])
     world.pass(.seconds(3600))
@@ -158,8 +159,8 @@ struct EventStreamTests {
     #expect(world.devices[0].client.pending.isEmpty)
     var fold = StreamFold(law: .firstWriterWins)
     let change = event(0).change
-    #expect(fold.add(change, by: ClientID(1), at: EventSequence(0)) == 1)
-    #expect(fold.add(change, by: ClientID(1), at: EventSequence(5)) == 0)
+    #expect(fold.add(change, by: ClientID(1), at: StreamSequence(0)) == 1)
+    #expect(fold.add(change, by: ClientID(1), at: StreamSequence(5)) == 0)
   }
 
   @Test func `unsent changes of one object become one`() {
@@ -187,10 +188,10 @@ struct EventStreamTests {
     let first = model.state.stamped("o0", .update(["b": "mine"]), id: 100)
     let theirs = StreamChange(id(101), "o0", .update(["a": "theirs", "b": "theirs"]))
     try model.apply(
-      .event(StreamEvent(sequence: EventSequence(1), client: ClientID(2), change: theirs)))
+      .event(StreamEvent(sequence: StreamSequence(1), client: ClientID(2), change: theirs)))
     let later = model.state.stamped("o0", .update(["a": "mine"]), id: 102)
     let both = try #require(first.coalesced(with: later))
-    #expect((both.id, both.preceding) == (later.id, EventSequence(1)))
+    #expect((both.id, both.preceding) == (later.id, StreamSequence(1)))
     var state = model.state
     try both.apply(to: &state)
     #expect(state.plain["o0"] == ["a": "mine", "b": "mine", "n": .null])
@@ -244,12 +245,12 @@ struct EventStreamTests {
     try model.apply(
       .event(
         StreamEvent(
-          sequence: EventSequence(1), client: ClientID(2),
+          sequence: StreamSequence(1), client: ClientID(2),
           change: StreamChange(id(52), "b", .insert([:])))))
     local.confirm(model.state, echo: nil)
     _ = local.handle(.edited(ticket, StreamChange(id(53), "a", .delete)), at: now)
     let places = local.outbox.pending.map { ($0.change.preceding, $0.change.clientSequence) }
-    #expect(places.map(\.0) == [EventSequence(0), EventSequence(0)])
+    #expect(places.map(\.0) == [StreamSequence(0), StreamSequence(0)])
     #expect(places.map(\.1) == [1, 2])
     #expect(local.view.state.objects.contains("a"))
   }
@@ -277,7 +278,7 @@ struct EventStreamTests {
       stored: RowReader(rows.rows.map { (key: $0.key, value: $0.value ?? []) }))
     // It has seen its last event, too, since it had held that.
     for state in [saved.state, read.state] {
-      #expect(state.stamped("o0", .update([:])).preceding == EventSequence(3))
+      #expect(state.stamped("o0", .update([:])).preceding == StreamSequence(3))
     }
     try world.make(0, "o0", .update(["n": 1]))
     let change = try #require(world.devices[0].client.pending.first?.change)
@@ -293,18 +294,18 @@ struct EventStreamTests {
       _ sequence: Int64, after preceding: Int64, _ kind: StreamChange.Kind
     ) -> StreamEvent {
       var change = StreamChange(StreamEventID(high: 1, low: UInt64(sequence)), "a", kind)
-      change.preceding = EventSequence(preceding)
+      change.preceding = StreamSequence(preceding)
       return StreamEvent(
-        sequence: EventSequence(sequence), client: ClientID(9), change: change)
+        sequence: StreamSequence(sequence), client: ClientID(9), change: change)
     }
     var model = try StreamModel(
       snapshot: StreamSnapshot(
         client: ClientID(20), law: .firstWriterWins, scope: nil,
         batch: StreamBatch(
-          stream: StreamID(1), latest: EventSequence(2),
+          stream: StreamID(1), latest: StreamSequence(2),
           steps: [.event(event(0, after: -1, .insert([:]))), .event(event(1, after: 0, .delete))])))
     var change = StreamChange(StreamEventID(high: 2, low: 0), "a", .update(["n": 1]))
-    change.preceding = EventSequence(2)
+    change.preceding = StreamSequence(2)
     var state = model.state
     #expect(throws: StreamChangeRefusal.missing) { try change.apply(to: &state) }
     #expect(!change.isOverruled(by: .missing))
@@ -314,7 +315,7 @@ struct EventStreamTests {
     #expect(state.objects["a"]?.fields["n"] == 1)
     // Another change, whose maker knew of no deletion, is overruled all the same.
     change.id = StreamEventID(high: 2, low: 1)
-    change.preceding = EventSequence(0)
+    change.preceding = StreamSequence(0)
     state = model.state
     #expect(throws: StreamChangeRefusal.deleted) { try change.apply(to: &state) }
   }
@@ -328,14 +329,14 @@ struct EventStreamTests {
       StreamSnapshot(
         client: ClientID(1), law: .firstWriterWins, scope: nil,
         batch: StreamBatch(
-          stream: StreamID(1), latest: EventSequence(latest), steps: [.event(event(0))]))
+          stream: StreamID(1), latest: StreamSequence(latest), steps: [.event(event(0))]))
     }
     var old = try StreamModel(snapshot: snapshot(latest: 5))
     for number in 1...5 as ClosedRange<Int64> { try old.apply(.event(event(number))) }
     let again = try StreamModel(snapshot: snapshot(latest: 5), replacing: old)
-    #expect(again.state.stamped("a").preceding == EventSequence(5))
+    #expect(again.state.stamped("a").preceding == StreamSequence(5))
     let another = try StreamModel(snapshot: snapshot(latest: 3), replacing: old)
-    #expect(another.state.stamped("a").preceding == EventSequence(0))
+    #expect(another.state.stamped("a").preceding == StreamSequence(0))
   }
 
   /// Found by a simulated world, in seed 58.
@@ -396,15 +397,15 @@ func id(_ number: UInt64) -> StreamEventID { StreamEventID(high: 9, low: number)
 func event(_ sequence: Int64, id number: UInt64? = nil, seen: Int64 = -1) -> StreamEvent {
   var change = StreamChange(
     id(number ?? UInt64(sequence)), ViewKey("o\(sequence)"), .insert(["n": .null]))
-  change.preceding = EventSequence(seen)
+  change.preceding = StreamSequence(seen)
   change.clientSequence = UInt64(sequence)
-  return StreamEvent(sequence: EventSequence(sequence), client: ClientID(1), change: change)
+  return StreamEvent(sequence: StreamSequence(sequence), client: ClientID(1), change: change)
 }
 
 func events(_ range: ClosedRange<Int64>) -> [StreamStep] { range.map { .event(event($0)) } }
 
 func snapshot(
-  _ events: [StreamEvent], _ steps: StreamStep..., law: ConflictLaw = .firstWriterWins,
+  _ events: [StreamEvent], _ steps: StreamStep..., law: StreamConflictLaw = .firstWriterWins,
   client: UInt64 = 1
 ) -> StreamSnapshot {
   StreamSnapshot(
@@ -417,7 +418,7 @@ func snapshot(
 extension StreamPlace {
   /// Takes a batch; returns whether the client is up to date then. `nil`: nothing new, or a gap.
   mutating func take(_ steps: [StreamStep], latest: Int64) -> Bool? {
-    let batch = StreamBatch(stream: stream, latest: EventSequence(latest), steps: steps)
+    let batch = StreamBatch(stream: stream, latest: StreamSequence(latest), steps: steps)
     guard case .next(let next, _, let isComplete) = EventStream.advance(self, over: batch) else {
       return nil
     }

@@ -30,7 +30,7 @@ struct ShownStream: Equatable, Sendable {
   }
 
   /// - Parameter events: in causal order.
-  init(_ events: [StreamEvent], _ law: ConflictLaw) {
+  init(_ events: [StreamEvent], _ law: StreamConflictLaw) {
     var things: [Thing] = []
     for (place, event) in events.enumerated() {
       let key = event.change.key
@@ -47,7 +47,7 @@ struct ShownStream: Equatable, Sendable {
 
   /// Returns `false` if the law drops the event.
   private static func add(
-    _ event: StreamEvent, at place: Int, to thing: inout Thing, _ law: ConflictLaw
+    _ event: StreamEvent, at place: Int, to thing: inout Thing, _ law: StreamConflictLaw
   ) -> Bool {
     guard let written = event.change.written else {
       if thing.deletion == nil { thing.deletion = event }

@@ -19,7 +19,7 @@ package enum StreamsApp: SimulatedApp {
   static let fields = ["a", "b"].map { ViewKey($0) }
 
   package static func beginning(_ choices: inout Choices) -> StreamsTruth {
-    StreamsTruth(law: choices.pick(.workload, ConflictLaw.allCases))
+    StreamsTruth(law: choices.pick(.workload, StreamConflictLaw.allCases))
   }
 
   /// A change by others, each by a client of its own. It may have been made some time ago.
@@ -34,7 +34,7 @@ package enum StreamsApp: SimulatedApp {
     var change = StreamChange(
       StreamEventID(high: 0, low: UInt64(count)), key, choices.pick(.workload, kinds))
     let age: Int64 = choices.pick(.workload, [0, 0, 0, 1, 3, 10])
-    change.preceding = EventSequence(Int64(count) - 1 - age)
+    change.preceding = StreamSequence(Int64(count) - 1 - age)
     return StreamsTruth.Change(client: ClientID(UInt64(1000 + count)), change: change)
   }
 
@@ -42,9 +42,9 @@ package enum StreamsApp: SimulatedApp {
   package static func snapshotToRefuse(_ truth: StreamsTruth) -> StreamSnapshot? {
     var snapshot = truth.snapshot
     var change = StreamChange(StreamEventID(high: 0, low: 0), keys[0], .delete)
-    change.preceding = EventSequence(0)
+    change.preceding = StreamSequence(0)
     snapshot.batch.steps = [
-      .event(StreamEvent(sequence: EventSequence(0), client: ClientID(1), change: change))
+      .event(StreamEvent(sequence: StreamSequence(0), client: ClientID(1), change: change))
     ]
     return snapshot
   }
@@ -81,33 +81,33 @@ package struct StreamsTruth: ServerTruth {
     var change: StreamChange
   }
 
-  let law: ConflictLaw
+  let law: StreamConflictLaw
   private(set) var events: [StreamEvent] = []
   private var inCausalOrder: [StreamEvent] = []
   private(set) var shown = ShownStream()
   /// The sequence of each event.
-  private(set) var sequences = VersionedMap<StreamEventID, EventSequence>()
+  private(set) var sequences = VersionedMap<StreamEventID, StreamSequence>()
   /// The first event that came twice; `nil`: none did.
   private(set) var repeated: StreamEvent?
 
-  init(law: ConflictLaw) { self.law = law }
+  init(law: StreamConflictLaw) { self.law = law }
 
   /// The snapshot without a client's name, which a server adds.
   package var snapshot: StreamSnapshot {
     StreamSnapshot(
       client: ClientID(0), law: law, scope: nil,
       batch: StreamBatch(
-        stream: StreamsServer.stream, latest: EventSequence(Int64(events.count) - 1),
+        stream: StreamsServer.stream, latest: StreamSequence(Int64(events.count) - 1),
         steps: events.map { .event($0) }))
   }
 
   package mutating func apply(_ change: Change) {
-    let sequence = EventSequence(Int64(events.count))
+    let sequence = StreamSequence(Int64(events.count))
     append(StreamEvent(sequence: sequence, client: change.client, change: change.change))
   }
 
   /// The event with a sequence; `nil`: none has it.
-  func event(at sequence: EventSequence) -> StreamEvent? {
+  func event(at sequence: StreamSequence) -> StreamEvent? {
     events.indices.contains(Int(sequence.number)) ? events[Int(sequence.number)] : nil
   }
 
@@ -130,7 +130,9 @@ package struct StreamsTruth: ServerTruth {
   }
 
   /// What the first events and some that are not on the stream yet show together.
-  func shown(through count: Int, and pending: [StreamEvent], by law: ConflictLaw) -> ShownStream {
+  func shown(through count: Int, and pending: [StreamEvent], by law: StreamConflictLaw)
+    -> ShownStream
+  {
     var all = inCausalOrder.filter { $0.sequence.number < count }
     for event in pending where sequences[event.change.id].map({ $0.number >= count }) ?? true {
       all.insert(event, at: (all.lastIndex { $0.precedes(event) } ?? -1) + 1)

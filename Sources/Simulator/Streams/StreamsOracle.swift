@@ -48,10 +48,10 @@ enum StreamsOracle {
   /// What a client shows that knows a state and has made changes.
   private static func shown(
     to state: StreamState, _ truth: StreamsTruth, with changes: [StreamChange],
-    through least: EventSequence = .none
+    through least: StreamSequence = .none
   ) -> ShownStream {
     let pending = changes.map {
-      StreamEvent(sequence: EventSequence(.max - 1), client: state.client, change: $0)
+      StreamEvent(sequence: StreamSequence(.max - 1), client: state.client, change: $0)
     }
     let law = state.client == .nameless ? .firstWriterWins : truth.law
     let last = max(state.latest, least)

@@ -54,7 +54,7 @@ package struct StreamsServer: SimulatedServer {
 
   /// The events up to the first hole are shown.
   package func position(of finger: StreamPlace, inLog index: Int) -> Int64? {
-    let first = finger.held.interval(holding: .id(EventSequence(0)))
+    let first = finger.held.interval(holding: .id(StreamSequence(0)))
     let position = (first?.high ?? -1) + 1
     return position <= self.position && finger.latest <= server.latest ? position : nil
   }

@@ -1,38 +1,51 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// The name of an event, drawn by its maker at random (a UUID). An event that comes twice under one
 /// name is one event.
-package struct StreamEventID: Hashable, Comparable, Sendable {
-  package var high: UInt64
-  package var low: UInt64
+public struct StreamEventID: Hashable, Comparable, Sendable {
+  /// The first 64 bits.
+  public var high: UInt64
+  /// The last 64 bits.
+  public var low: UInt64
 
-  /// Creates the ID from 128 random bits.
-  package init(high: UInt64, low: UInt64) {
+  /// Creates the ID from 128 bits that were drawn earlier, as an event on the stream has them.
+  public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  package static func < (one: StreamEventID, other: StreamEventID) -> Bool {
+  /// Draws the ID of a new event.
+  public init(using generator: inout some RandomNumberGenerator) {
+    self.init(high: generator.next(), low: generator.next())
+  }
+
+  public static func < (one: StreamEventID, other: StreamEventID) -> Bool {
     (one.high, one.low) < (other.high, other.low)
   }
 }
 
-/// The fields of an object, or those that an event sets.
-package typealias StreamFields = VersionedMap<ViewKey, JSONValue>
+/// The fields of an object, or those that an event sets: values by name.
+public typealias StreamFields = VersionedMap<ViewKey, JSONValue>
 
 /// A user's change of one object: what its maker writes, and what the others read.
-package struct StreamChange: Hashable, Sendable {
-  package var id: StreamEventID
-  package var key: ViewKey
-  package var kind: Kind
-  /// What its maker had seen: everything up to this sequence, and its own earlier changes.
-  package var preceding = EventSequence.none
+///
+///     try await machine.mutate(StreamChange(id, "milk", .update(["done": true])))
+public struct StreamChange: Hashable, Sendable {
+  /// The event's name. Every copy that is sent has the same one.
+  public var id: StreamEventID
+  /// The object that it changes.
+  public var key: ViewKey
+  /// What it does to the object.
+  public var kind: Kind
+  /// What its maker had seen: everything up to this sequence, and its own earlier changes. The
+  /// library sets it when a user makes the change.
+  public var preceding = StreamSequence.none
   /// Counts its maker's changes: the number of the ticket. No two changes of a client have the
-  /// same.
-  package var clientSequence: UInt64 = 0
+  /// same. The library sets it when a user makes the change.
+  public var clientSequence: UInt64 = 0
 
-  /// What it does to its object.
-  package enum Kind: Hashable, Sendable {
+  /// What a change does to its object.
+  public enum Kind: Hashable, Sendable {
     /// Makes the object, with these fields.
     case insert(StreamFields)
     /// Sets these fields, and keeps the others.
@@ -43,8 +56,11 @@ package struct StreamChange: Hashable, Sendable {
 
   /// Creates a change of the object with this key.
   ///
-  /// - Parameter id: random bits that no other event has.
-  package init(_ id: StreamEventID, _ key: ViewKey, _ kind: Kind) {
+  /// - Parameters:
+  ///   - id: drawn anew for each change, except where an event from the server is decoded.
+  ///   - key: the object. Keys are the app's own; two users who insert one key make one object.
+  ///   - kind: what it does to the object.
+  public init(_ id: StreamEventID, _ key: ViewKey, _ kind: Kind) {
     self.id = id
     self.key = key
     self.kind = kind
@@ -52,15 +68,20 @@ package struct StreamChange: Hashable, Sendable {
 }
 
 /// A change as it is on the stream.
-package struct StreamEvent: Hashable, Sendable {
-  package var sequence: EventSequence
-  package var client: ClientID
-  package var change: StreamChange
-  /// Its maker's own name for it, which acknowledges it.
-  package var ticket: MutationTicket?
+public struct StreamEvent: Hashable, Sendable {
+  /// Its number, which never changes.
+  public var sequence: StreamSequence
+  /// The client that made it.
+  public var client: ClientID
+  /// What was made.
+  public var change: StreamChange
+  /// Its maker's handle for it, as it came with the push. With it, the event acknowledges the
+  /// change once it is shown. `nil`: it has none, and a later answer of the server acknowledges it.
+  public var ticket: MutationTicket?
 
-  package init(
-    sequence: EventSequence, client: ClientID, change: StreamChange, ticket: MutationTicket? = nil
+  /// Creates an event as a server gives it.
+  public init(
+    sequence: StreamSequence, client: ClientID, change: StreamChange, ticket: MutationTicket? = nil
   ) {
     self.sequence = sequence
     self.client = client
@@ -97,7 +118,7 @@ extension StreamChange {
     self.init(StreamEventID(high: high, low: low), ViewKey(key), kind)
     if let seen = arguments["preceding"] {
       guard let number = seen.int64, number >= 0 else { return nil }
-      preceding = EventSequence(number)
+      preceding = StreamSequence(number)
     }
     clientSequence = arguments["number"]?.bits ?? arguments["ticket"]?.bits ?? 0
   }
@@ -124,20 +145,46 @@ extension StreamEvent {
     return .object(object)
   }
 
-  /// `nil`: this is no event.
-  package init?(_ json: JSONValue) {
+  /// Decodes an event: an object with the arguments of a pushed mutation as they came
+  /// (``NamedMutation/arguments``), and the number `sequence` and the maker's number `client`.
+  /// `nil`: it is no event.
+  public init?(_ json: JSONValue) {
     guard let change = StreamChange(arguments: json), let number = json["sequence"]?.int64,
       number >= 0, let client = json["client"]?.bits
     else { return nil }
     self.init(
-      sequence: EventSequence(number), client: ClientID(client), change: change,
+      sequence: StreamSequence(number), client: ClientID(client), change: change,
       ticket: json["ticket"]?.bits.map { MutationTicket($0) })
   }
 }
 
+extension StreamBatch {
+  /// Decodes the answer to a client that follows all objects: an object with the numbers `stream`
+  /// and `latest`, which is −1 if the stream is empty, and the array `events`, ascending. Throws
+  /// `malformed` if it is no answer.
+  public init(_ json: JSONValue) throws(SyncFailure) {
+    guard let stream = json["stream"]?.bits, let latest = json["latest"]?.int64,
+      let events = json["events"]?.array
+    else { throw .malformed }
+    self.init(stream: StreamID(stream), latest: StreamSequence(latest))
+    for json in events {
+      guard let event = StreamEvent(json) else { throw .malformed }
+      steps.append(.event(event))
+    }
+  }
+}
+
 extension MutationPush {
-  /// Converts an outbox's push. The arguments carry the tickets.
-  package init(_ push: PushRequest<StreamChange>) {
+  /// Converts an outbox's push, for a server that takes JSON. A server may keep the arguments as
+  /// they are, without knowing what they mean: it needs `id` alone, to know an event again.
+  ///
+  ///     {"id": [7, 9], "key": "milk", "kind": "update", "fields": {"done": true},
+  ///      "preceding": 41, "ticket": 3}
+  ///
+  /// The kinds are `insert`, `update` and `delete`, which has no fields. `preceding` is missing if
+  /// the maker had seen nothing. `number` is there if the change counts as another one than its
+  /// ticket.
+  public init(_ push: PushRequest<StreamChange>) {
     self.init(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {
@@ -161,9 +208,9 @@ extension JSONValue {
 }
 
 extension StreamChange: Storable {
-  package func put(into bytes: inout ByteWriter) { bytes.put(arguments(ticket: nil)) }
+  public func put(into bytes: inout ByteWriter) { bytes.put(arguments(ticket: nil)) }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     guard let change = StreamChange(arguments: try bytes.take()) else {
       throw StoredFormError(expected: "a change of a stream")
     }
@@ -172,9 +219,9 @@ extension StreamChange: Storable {
 }
 
 extension StreamEvent: Storable {
-  package func put(into bytes: inout ByteWriter) { bytes.put(json) }
+  public func put(into bytes: inout ByteWriter) { bytes.put(json) }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     guard let event = StreamEvent(try bytes.take()) else {
       throw StoredFormError(expected: "an event of a stream")
     }

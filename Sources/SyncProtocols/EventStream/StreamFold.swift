@@ -1,4 +1,4 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// The place of an event in the one order in which all clients fold a stream.
 ///
@@ -19,7 +19,7 @@ package struct CausalKey: Hashable, Comparable, Sendable {
   package var sequence: Int64
   package var id: StreamEventID
 
-  package init(_ change: StreamChange, by client: ClientID, at sequence: EventSequence?) {
+  package init(_ change: StreamChange, by client: ClientID, at sequence: StreamSequence?) {
     preceding = change.preceding.number
     self.client = client.number
     clientSequence = change.clientSequence
@@ -54,7 +54,7 @@ package enum StreamOutcome: Hashable, Sendable {
 /// is after that event: a checkpoint. An event that comes late takes its place, and only later
 /// events of the same object are applied again, until the object is as it was before.
 package struct StreamFold: Sendable, Equatable {
-  let law: ConflictLaw
+  let law: StreamConflictLaw
   private var entries = VersionedMap<EntryKey, Entry>()
   private var keys = VersionedMap<StreamEventID, EntryKey>()
   package private(set) var objects = VersionedMap<ViewKey, StreamObject>()
@@ -81,13 +81,15 @@ package struct StreamFold: Sendable, Equatable {
     var object: ObjectHistory
   }
 
-  package init(law: ConflictLaw) { self.law = law }
+  package init(law: StreamConflictLaw) { self.law = law }
 
-  /// Adds an event; once, whatever its sequences. `nil`: it is pending. Returns how many events
-  /// were applied to do so. O(log n) for each.
+  /// Adds an event, unless one with its ID is there. Returns how many events were applied to do so:
+  /// 0 if it was there. O(log n) for each.
+  ///
+  /// - Parameter sequence: `nil`: the event is pending.
   @discardableResult
   package mutating func add(
-    _ change: StreamChange, by client: ClientID, at sequence: EventSequence?
+    _ change: StreamChange, by client: ClientID, at sequence: StreamSequence?
   ) -> Int {
     guard !keys.contains(change.id) else { return 0 }
     let place = CausalKey(change, by: client, at: sequence)
@@ -131,19 +133,20 @@ package struct StreamFold: Sendable, Equatable {
 }
 
 /// An object of a stream.
-package struct StreamObject: Hashable, Sendable {
+public struct StreamObject: Hashable, Sendable {
   /// Its fields.
-  package internal(set) var fields: StreamFields
+  public internal(set) var fields: StreamFields
   let inserted: CausalKey
 }
 
-/// A change of an object that another client had deleted, about which the users are asked.
-package struct StreamQuestion: Hashable, Sendable {
+/// A change of an object that was deleted, of which its maker did not know. The users are asked
+/// what shall become of it.
+public struct StreamQuestion: Hashable, Sendable {
   /// The client that made the change.
-  package var client: ClientID { ClientID(place.client) }
+  public var client: ClientID { ClientID(place.client) }
   /// The fields that the object would have without the deletion. To bring it back, insert it with
   /// them; otherwise delete it again.
-  package internal(set) var fields: StreamFields
+  public internal(set) var fields: StreamFields
   let place: CausalKey
 }
 
@@ -159,7 +162,7 @@ struct ObjectHistory: Equatable, Sendable {
   var object: StreamObject? { deletion == nil ? last : nil }
 
   mutating func apply(
-    _ change: StreamChange, at place: CausalKey, _ law: ConflictLaw
+    _ change: StreamChange, at place: CausalKey, _ law: StreamConflictLaw
   ) -> StreamOutcome {
     switch change.kind {
     case .delete:
@@ -190,7 +193,7 @@ struct ObjectHistory: Equatable, Sendable {
 
   /// Settles a change whose maker did not know that the object was deleted.
   private mutating func settle(
-    _ fields: StreamFields, inserted: CausalKey?, at place: CausalKey, _ law: ConflictLaw
+    _ fields: StreamFields, inserted: CausalKey?, at place: CausalKey, _ law: StreamConflictLaw
   ) -> StreamOutcome {
     var revived = last ?? inserted.map { StreamObject(fields: [:], inserted: $0) }
     guard revived != nil, law != .firstWriterWins else { return .deleted }

@@ -1,39 +1,39 @@
-package import UpdateMachine
+public import UpdateMachine
 
-/// Why a client refuses an answer. It keeps its state, and reads the stream anew.
-package enum StreamRefusal: Error, Hashable, Sendable {
-  /// Another event came under this sequence than before. Events never change their sequences.
-  case contradiction(EventSequence)
-  /// The maker of this event cannot have seen what it says, or the sequence cannot be.
-  case impossible(EventSequence)
+/// Why a client refuses an answer. It keeps its state, and reads the stream anew, slowly.
+public enum StreamRefusal: Error, Hashable, Sendable {
+  /// Two different events came under this sequence. An event must never change.
+  case contradiction(StreamSequence)
+  /// The event says that its maker had seen a later one, or this cannot be a sequence.
+  case impossible(StreamSequence)
 }
 
 /// A client's confirmed state: the events that it holds, by sequence, and the state that the first
 /// of them make, up to the first hole. Those beyond it are held, and not shown.
-package struct StreamModel: SyncModel, Equatable {
-  /// The events up to the first hole make it.
-  package private(set) var state: StreamState
-  /// All events that are held.
-  package private(set) var events = VersionedMap<EventSequence, StreamEvent>()
+public struct StreamModel: SyncModel, Equatable {
+  /// What the events up to the first hole make. Without the user's pending changes.
+  public private(set) var state: StreamState
+  /// All events that are held, also those beyond a hole: the history of the objects.
+  public private(set) var events = VersionedMap<StreamSequence, StreamEvent>()
   /// The sequences of events that concern none of our objects.
-  package private(set) var others = Knowledge<EventSequence>()
+  package private(set) var others = Knowledge<StreamSequence>()
 
   /// An empty stream, so that a user can make changes before the first answer. Nobody has seen it,
   /// so no law is needed yet.
-  package static var beginning: StreamModel? {
+  public static var beginning: StreamModel? {
     StreamModel(StreamState(client: .nameless, law: .firstWriterWins))
   }
 
   private init(_ state: StreamState) { self.state = state }
 
-  package init(snapshot: StreamSnapshot) throws(StreamRefusal) {
+  public init(snapshot: StreamSnapshot) throws(StreamRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  /// What the client has seen of this stream, it has seen, although it begins anew. Without that, a
-  /// change made meanwhile could sort before an older one of the same maker. A stream that is
-  /// shorter than what was seen is another one.
-  package init(snapshot: StreamSnapshot, replacing old: StreamModel?) throws(StreamRefusal) {
+  /// Creates the model of a client that reads the stream anew. It still counts as having seen what
+  /// it had seen: otherwise its next change could be ordered before its own older ones. But a
+  /// stream that ends before what was seen is another stream.
+  public init(snapshot: StreamSnapshot, replacing old: StreamModel?) throws(StreamRefusal) {
     var seen = snapshot.seen
     if let old, old.state.client == snapshot.client, old.state.seen <= snapshot.batch.latest {
       seen = max(seen, old.state.seen)
@@ -44,9 +44,9 @@ package struct StreamModel: SyncModel, Equatable {
     for step in snapshot.batch.steps { try apply(step) }
   }
 
-  package mutating func apply(_ step: StreamStep) throws(StreamRefusal) {
+  public mutating func apply(_ step: StreamStep) throws(StreamRefusal) {
     let interval = step.interval
-    guard step.isPossible else { throw .impossible(EventSequence(interval.low)) }
+    guard step.isPossible else { throw .impossible(StreamSequence(interval.low)) }
     switch step {
     case .event(let event):
       if let old = events[event.sequence] {
@@ -56,7 +56,7 @@ package struct StreamModel: SyncModel, Equatable {
       guard !others.contains(event.sequence) else { throw .contradiction(event.sequence) }
       events[event.sequence] = event
     case .others:
-      let first = EventSequence(interval.low)
+      let first = StreamSequence(interval.low)
       if let event = events.first(from: first)?.key, event.number <= interval.high {
         throw .contradiction(event)
       }
@@ -73,7 +73,7 @@ package struct StreamModel: SyncModel, Equatable {
         state.add(event.change, by: event.client, at: next)
         state.latest = next
       } else if let interval = others.interval(holding: .id(next)) {
-        state.latest = EventSequence(interval.high)
+        state.latest = StreamSequence(interval.high)
       } else {
         return
       }
@@ -82,18 +82,19 @@ package struct StreamModel: SyncModel, Equatable {
 
   // MARK: The user's changes
 
-  package typealias Change = StreamChange
+  public typealias Change = StreamChange
 
-  package var client: ClientID? { state.client }
+  public var client: ClientID? { state.client }
 
-  /// The server counts no IDs. A change is acknowledged by its event, or by a later answer.
-  package var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
+  /// Nothing: the server counts no changes. A change is acknowledged by its event, or by a later
+  /// answer.
+  public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
-  package static var delivery: MutationDelivery { .atLeastOnce }
+  public static var delivery: MutationDelivery { .atLeastOnce }
 
   /// An event of ours, once it is shown. One that the law drops acknowledges nothing: its change is
   /// overruled.
-  package func echo(in step: StreamStep) -> MutationTicket? {
+  public func echo(in step: StreamStep) -> MutationTicket? {
     guard case .event(let event) = step, event.client == state.client,
       event.sequence <= state.latest, !state.hasDropped(event.change.id)
     else { return nil }
@@ -112,10 +113,10 @@ extension StoredTable {
 
 private struct StreamHead: Storable, Equatable {
   let client: ClientID
-  let law: ConflictLaw
+  let law: StreamConflictLaw
   let scope: [ViewKey]?
-  let seenBefore: EventSequence
-  let others: Knowledge<EventSequence>
+  let seenBefore: StreamSequence
+  let others: Knowledge<StreamSequence>
 
   init(_ model: StreamModel) {
     client = model.state.client
@@ -135,7 +136,7 @@ private struct StreamHead: Storable, Equatable {
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     client = ClientID(try bytes.takeUInt64())
-    guard let law = ConflictLaw(rawValue: try bytes.takeByte()) else {
+    guard let law = StreamConflictLaw(rawValue: try bytes.takeByte()) else {
       throw StoredFormError(expected: "a conflict law")
     }
     self.law = law
@@ -147,21 +148,23 @@ private struct StreamHead: Storable, Equatable {
 }
 
 extension StreamModel: StorableModel {
-  package func store(since old: StreamModel?, into rows: inout RowWriter) {
+  public func store(since old: StreamModel?, into rows: inout RowWriter) {
     rows.put(.events, events, since: old?.events)
     rows.put(.streamHead, StreamHead(self), since: old.map(StreamHead.init))
   }
 
   /// Folds the events again. O(n log n).
-  package init(stored rows: RowReader) throws(StoredFormError) {
+  public init(stored rows: RowReader) throws(StoredFormError) {
     let found: StreamHead? = try rows.value(of: .streamHead)
     guard let head = found else { throw StoredFormError(expected: "the head of a stream") }
     self.init(
       StreamState(
         client: head.client, law: head.law, scope: head.scope, seenBefore: head.seenBefore))
-    let events: VersionedMap<EventSequence, StreamEvent> = try rows.map(of: .events)
+    let events: VersionedMap<StreamSequence, StreamEvent> = try rows.map(of: .events)
     do throws(StreamRefusal) {
-      for interval in head.others.intervals { try apply(.others(interval)) }
+      for interval in head.others.intervals {
+        try apply(.others(StreamSequence(interval.low), through: StreamSequence(interval.high)))
+      }
       for (sequence, event) in events {
         guard event.sequence == sequence else { throw .impossible(sequence) }
         try apply(.event(event))
@@ -173,14 +176,14 @@ extension StreamModel: StorableModel {
 }
 
 extension StreamPlace: Storable {
-  package func put(into bytes: inout ByteWriter) {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(stream.number)
     bytes.put(held)
     bytes.put(latest)
     bytes.put(scope)
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     stream = StreamID(try bytes.takeUInt64())
     held = try bytes.take()
     latest = try bytes.take()

@@ -1,14 +1,14 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// The server half: one stream, as a plain value. It gives sequences, and answers reads. It knows
 /// nothing of what events mean; their objects are only indexed, for clients that follow a few.
 ///
 /// The counter of sequences is exact. The events themselves are read from replicas, which may get
-/// an event later than its successors (``lag``). This stands for the seed's eventually consistent
-/// database, in which a read may miss what was written.
+/// an event later than its successors (``lag``). This stands for an eventually consistent database,
+/// in which a read may miss what was written.
 package struct StreamServer: Sendable {
   /// The law that all clients are told.
-  package var law: ConflictLaw
+  package var law: StreamConflictLaw
   /// How long the events that are written now stay invisible to reads.
   package var lag = TimeSpan.zero
   /// The most events in one answer.
@@ -19,11 +19,11 @@ package struct StreamServer: Sendable {
   package private(set) var stream: StreamID
   package private(set) var events: [StreamEvent] = []
   private var visibleAt: [Moment] = []
-  private var sequences = VersionedMap<StreamEventID, EventSequence>()
+  private var sequences = VersionedMap<StreamEventID, StreamSequence>()
   /// The sequences of each object's events, ascending.
   private var index = VersionedMap<ViewKey, [Int64]>()
   /// The greatest `preceding` of each client's events, by its number.
-  private var seen = VersionedMap<UInt64, EventSequence>()
+  private var seen = VersionedMap<UInt64, StreamSequence>()
   /// What each client has written lately, by its number.
   private var written = VersionedMap<UInt64, Written>()
   private var clientCount: UInt64 = 0
@@ -34,7 +34,7 @@ package struct StreamServer: Sendable {
   /// How often the server broke its contract.
   package private(set) var breachCount: Int64 = 0
   /// What reads give as the latest sequence for ever; `nil`: they give the true one.
-  private var falseLatest: EventSequence?
+  private var falseLatest: StreamSequence?
 
   private struct Written: Sendable {
     var since: Moment
@@ -47,16 +47,16 @@ package struct StreamServer: Sendable {
     let until: Moment
   }
 
-  package init(_ stream: StreamID, law: ConflictLaw) {
+  package init(_ stream: StreamID, law: StreamConflictLaw) {
     self.stream = stream
     self.law = law
   }
 
   /// The latest sequence that was given.
-  package var latest: EventSequence { EventSequence(Int64(events.count) - 1) }
+  package var latest: StreamSequence { StreamSequence(Int64(events.count) - 1) }
 
   /// The latest sequence of which readers are told.
-  private var toldLatest: EventSequence { falseLatest ?? latest }
+  private var toldLatest: StreamSequence { falseLatest ?? latest }
 
   // MARK: Reads
 
@@ -73,8 +73,16 @@ package struct StreamServer: Sendable {
       batch: answer(to: request, at: now))
   }
 
-  /// Answers a poll; `nil`: it waits, until there is a later event or until a moment, and its
-  /// answer will be in ``takeEnded()``. Throws `expired` if another stream is meant.
+  /// Answers a poll at once. Throws `expired` if another stream is meant.
+  mutating func read(
+    _ request: StreamRequest, at now: Moment
+  ) throws(SyncFailure) -> StreamBatch {
+    guard request.stream == stream else { throw .expired }
+    return answer(to: request, at: now)
+  }
+
+  /// As ``read(_:at:)``; `nil`: it waits, until there is a later event or until a moment, and its
+  /// answer will be in ``takeEnded()``.
   package mutating func poll(
     _ request: StreamRequest, waiter: UInt64 = 0, waitingUntil end: Moment? = nil, at now: Moment
   ) throws(SyncFailure) -> StreamBatch? {
@@ -90,12 +98,12 @@ package struct StreamServer: Sendable {
     if latest > request.after, request.after > .none, commits(.endsTooSoon) {
       falseLatest = falseLatest ?? request.after
     }
-    var batch = read(request, at: now)
+    var batch = page(for: request, at: now)
     breakContract(in: &batch)
     return batch
   }
 
-  private func read(_ request: StreamRequest, at now: Moment) -> StreamBatch {
+  private func page(for request: StreamRequest, at now: Moment) -> StreamBatch {
     let last = toldLatest.number
     var batch = StreamBatch(stream: stream, latest: toldLatest)
     var wanted = request.holes.map { (low: max($0.low, 0), high: min($0.high, last)) }
@@ -105,7 +113,7 @@ package struct StreamServer: Sendable {
       var next = low
       for sequence in concerning(request.scope, from: low, through: high) {
         if next < sequence, request.scope != nil {
-          batch.steps.append(.others(IDInterval(low: next, high: sequence - 1)))
+          batch.steps.append(.others(StreamSequence(next), through: StreamSequence(sequence - 1)))
         }
         guard room > 0 else { return batch }
         next = sequence + 1
@@ -114,7 +122,7 @@ package struct StreamServer: Sendable {
         room -= 1
       }
       if next <= high, request.scope != nil {
-        batch.steps.append(.others(IDInterval(low: next, high: high)))
+        batch.steps.append(.others(StreamSequence(next), through: StreamSequence(high)))
       }
     }
     return batch
@@ -143,10 +151,12 @@ package struct StreamServer: Sendable {
 
   /// Writes the events of a push that are new, each under the next sequence.
   ///
+  /// Throws `rateLimited` if the client has written too much, and `serverFault` if nothing could be
+  /// written.
+  ///
   /// - Parameter failing: the indices of mutations that cannot be written this time.
   /// - Returns: `refused` at a mutation that is no event, or whose maker claims to have seen what
-  ///   was never written. Throws `rateLimited` if the client has written too much, and
-  ///   `serverFault` if nothing could be written.
+  ///   was never written; `acceptedOnly` if some could not be written.
   package mutating func push(
     _ push: MutationPush, failing: [Int] = [], at now: Moment
   ) throws(SyncFailure) -> PushAnswer {
@@ -179,8 +189,9 @@ package struct StreamServer: Sendable {
     throw .serverFault
   }
 
-  private mutating func write(
-    _ change: StreamChange, by client: ClientID, _ ticket: MutationTicket?, at now: Moment
+  /// Writes an event under the next sequence.
+  mutating func write(
+    _ change: StreamChange, by client: ClientID, _ ticket: MutationTicket? = nil, at now: Moment
   ) {
     let sequence = latest.next
     sequences[change.id] = sequence
@@ -289,9 +300,9 @@ package enum StreamBreach: String, CaseIterable, Hashable, Sendable {
 }
 
 extension ServerTerms {
-  /// The terms of a stream: a poll waits for the next event. A place never expires, since the
-  /// stream only grows. A year stands for that.
-  package static var eventStream: ServerTerms {
+  /// The terms of a stream: a poll waits for the next event, and is given up after 100 s. A place
+  /// never expires, since the stream only grows; a year stands for that.
+  public static var eventStream: ServerTerms {
     ServerTerms(longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400))
   }
 }

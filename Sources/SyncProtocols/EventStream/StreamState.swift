@@ -1,25 +1,26 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// What the users of a stream see: all objects, made by all events that are shown, in causal order.
 ///
 /// A pending change takes its own place in that order, too. So its maker sees already what all will
 /// see once it is on the stream.
-package struct StreamState: Sendable, Equatable {
+public struct StreamState: Sendable, Equatable {
   package private(set) var fold: StreamFold
   /// The client whose changes are made here.
   package let client: ClientID
   /// The objects that the client follows, ascending; `nil`: all of them.
   package let scope: [ViewKey]?
   /// The last event that is shown. Events beyond a hole are not.
-  package internal(set) var latest = EventSequence.none
+  package internal(set) var latest = StreamSequence.none
   /// What the client had seen when it registered: the greatest `preceding` of its own events, or
   /// more.
-  let seenBefore: EventSequence
+  let seenBefore: StreamSequence
   /// The greatest `preceding` of the client's own changes.
-  private var ownPreceding: EventSequence
+  private var ownPreceding: StreamSequence
 
   package init(
-    client: ClientID, law: ConflictLaw, scope: [ViewKey]? = nil, seenBefore: EventSequence = .none
+    client: ClientID, law: StreamConflictLaw, scope: [ViewKey]? = nil,
+    seenBefore: StreamSequence = .none
   ) {
     fold = StreamFold(law: law)
     self.client = client
@@ -29,15 +30,15 @@ package struct StreamState: Sendable, Equatable {
   }
 
   /// The objects, by key.
-  package var objects: VersionedMap<ViewKey, StreamObject> { fold.objects }
+  public var objects: VersionedMap<ViewKey, StreamObject> { fold.objects }
 
-  /// The keys of the objects, as a list in which each object takes its place by what its maker had
-  /// seen, however late it came.
-  package var list: [ViewKey] { fold.order.map { $0.value } }
+  /// The keys of the objects, in the causal order of their inserts. An object takes its place by
+  /// what its maker had seen, however late it came.
+  public var list: [ViewKey] { fold.order.map { $0.value } }
 
-  /// The open questions, by the object that they are about; empty unless the law is to ask. A
-  /// question is open until somebody inserts or deletes the object who has seen it.
-  package var questions: VersionedMap<ViewKey, StreamQuestion> { fold.questions }
+  /// The open questions, by the key of the object; empty unless the law is to ask. A question is
+  /// open until a user who has seen it inserts or deletes the object.
+  public var questions: VersionedMap<ViewKey, StreamQuestion> { fold.questions }
 
   /// Whether the law has dropped a change that is on the stream: its object had been deleted.
   package func hasDropped(_ id: StreamEventID) -> Bool { fold.outcome(of: id) == .deleted }
@@ -45,29 +46,29 @@ package struct StreamState: Sendable, Equatable {
   /// Adds an event. Returns how many were applied to do so.
   @discardableResult
   mutating func add(
-    _ change: StreamChange, by maker: ClientID, at sequence: EventSequence?
+    _ change: StreamChange, by maker: ClientID, at sequence: StreamSequence?
   ) -> Int {
     if maker == client { ownPreceding = max(ownPreceding, change.preceding) }
     return fold.add(change, by: maker, at: sequence)
   }
 
-  /// What the maker of a change has seen now. What it once has seen, it has seen, even if the
-  /// stream is being read anew from its beginning.
-  var seen: EventSequence { max(latest, ownPreceding) }
+  /// What the maker of a change that is made now has seen. It never shrinks, even while the stream
+  /// is read anew from its beginning.
+  var seen: StreamSequence { max(latest, ownPreceding) }
 }
 
 /// Why a change cannot be made.
-package enum StreamChangeRefusal: Error, Hashable, Sendable {
+public enum StreamChangeRefusal: Error, Hashable, Sendable {
   /// There is no such object (any more, or yet).
   case missing
-  /// The object was deleted by another client, whose deletion wins.
+  /// The object was deleted, and stays so: by the law, or because the change's maker knew of it.
   case deleted
   /// The client does not follow that object.
   case outOfScope
 }
 
 extension StreamChange: Mutation {
-  package var name: String {
+  public var name: String {
     switch kind {
     case .insert: "insert"
     case .update: "update"
@@ -75,10 +76,10 @@ extension StreamChange: Mutation {
     }
   }
 
-  package var size: Int64 { arguments(ticket: nil).byteCount }
+  public var size: Int64 { arguments(ticket: nil).byteCount }
 
   /// The object that it changes.
-  package var object: ViewKey? { key }
+  public var object: ViewKey? { key }
 
   /// Gives it its place in causal order: what its maker has seen, and its ticket, which no other
   /// change of the client ever has.
@@ -89,15 +90,15 @@ extension StreamChange: Mutation {
   /// made over this one and must still come after it: an update after the insert, an insert after
   /// the deletion. A change that is tried again unedited keeps its place, too: it may be on the
   /// stream already.
-  package mutating func stamp(
+  public mutating func stamp(
     from state: StreamState, ticket: MutationTicket, inPlaceOf old: StreamChange?
   ) {
     preceding = old?.preceding ?? state.seen
     clientSequence = old?.clientSequence ?? ticket.number
   }
 
-  /// A deletion has no refusal: that of an object that is not there is harmless.
-  package func apply(to state: inout StreamState) throws(StreamChangeRefusal) {
+  /// A deletion is never refused: to delete an object that is not there does no harm.
+  public func apply(to state: inout StreamState) throws(StreamChangeRefusal) {
     if let scope = state.scope, !scope.contains(key) { throw .outOfScope }
     // While the stream is read anew, what its maker had seen may still be missing.
     let isKnown = preceding <= state.latest
@@ -107,14 +108,14 @@ extension StreamChange: Mutation {
     case .missing where isPending: throw .missing
     case .missing, .asked, .applied, nil: break
     }
-    // It comes before a deletion, which its maker did not know either.
+    // It comes before a deletion of which its maker did not know.
     if isPending, kind != .delete, state.fold.law == .firstWriterWins, state.objects[key] == nil {
       throw isKnown ? .deleted : .missing
     }
   }
 
   /// The law drops it: its object was deleted.
-  package func isOverruled(by refusal: StreamChangeRefusal) -> Bool { refusal == .deleted }
+  public func isOverruled(by refusal: StreamChangeRefusal) -> Bool { refusal == .deleted }
 
   /// Two changes of one object are one: an insert with the updates after it is an insert; the last
   /// value of each field counts; a deletion is all that is left of what was before it.
@@ -123,7 +124,7 @@ extension StreamChange: Mutation {
   /// had seen more, and may have answered to that. With the earlier key, the answer would sort
   /// before what it answers to, and lose. The values of the earlier change move along to the later
   /// place. Nobody else has seen them yet, so nobody misses them.
-  package func coalesced(with later: StreamChange) -> StreamChange? {
+  public func coalesced(with later: StreamChange) -> StreamChange? {
     var both = later
     switch (kind, later.kind) {
     case (.insert(var fields), .update(let changed)):

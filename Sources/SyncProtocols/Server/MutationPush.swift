@@ -1,7 +1,8 @@
 public import UpdateMachine
 
 // Server: the room of what all protocols' servers share: a server's answer as the transport
-// delivers it, the mutations that clients push, and why a mutation is refused.
+// delivers it, the mutations that clients push, why a mutation is refused, and how a poll waits for
+// news in a server in this process.
 //
 // Server may use: JSON.
 

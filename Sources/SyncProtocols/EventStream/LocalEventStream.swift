@@ -1,0 +1,111 @@
+#if !hasFeature(Embedded)
+
+  public import UpdateMachine
+
+  /// A server in this process that keeps one stream, in real time, for examples, lessons and tests.
+  ///
+  ///     let server = LocalEventStream(law: .ask)
+  ///     let machine = UpdateMachine(source: server.source(client: client))
+  ///
+  /// A poll may wait: if it finds nothing new, it is answered as soon as an event is written.
+  public actor LocalEventStream: LocalServer {
+    private var server: StreamServer
+    let clock: any DriverClock
+    var waitingPolls = WaitingPolls()
+
+    /// Creates a server with an empty stream.
+    ///
+    /// - Parameters:
+    ///   - law: what becomes of changes of deleted objects.
+    ///   - clock: tells how long a poll has waited.
+    public init(law: StreamConflictLaw, clock: any DriverClock = SystemClock()) {
+      self.clock = clock
+      server = StreamServer(StreamID(1), law: law)
+    }
+
+    /// Returns a source that connects a client to this server.
+    ///
+    /// - Parameters:
+    ///   - client: a random number, used by one store only and as long as that store. Draw a new
+    ///     one after a log-out, and without a store at each start.
+    ///   - objects: the objects that the client follows; `nil`, the default: all of them. It must
+    ///     be the same as long as the store.
+    public nonisolated func source(
+      client: ClientID, following objects: [ViewKey]? = nil
+    ) -> LocalEventStreamSource {
+      LocalEventStreamSource(server: self, client: client, objects: objects)
+    }
+
+    /// All events that were written, in the order of their sequences.
+    public var events: [StreamEvent] { server.events }
+
+    /// Writes another user's change. Every connected client will hear of it.
+    ///
+    /// - Parameters:
+    ///   - change: what was made, under a new ID. What its maker had seen is set here.
+    ///   - client: its maker; none of the clients that are connected.
+    ///   - seen: the last event that its maker had seen; `nil`, the default, and anything beyond
+    ///     the stream's end: all of them.
+    public func write(
+      _ change: StreamChange, by client: ClientID, havingSeen seen: StreamSequence? = nil
+    ) {
+      var change = change
+      change.preceding = min(seen ?? server.latest, server.latest)
+      change.clientSequence = UInt64(server.events.count)
+      server.write(change, by: client, at: clock.now)
+      tellNews()
+    }
+
+    func register(_ client: ClientID, following objects: [ViewKey]?) -> StreamSnapshot {
+      server.register(client, scope: objects, at: clock.now)
+    }
+
+    func poll(
+      after place: StreamPlace, waits: Bool
+    ) async throws(SyncFailure) -> StreamBatch {
+      try await firstNews(
+        in: { () throws(SyncFailure) in try server.read(place.request, at: clock.now) },
+        isNews: { batch in !waits || EventStream.advance(place, over: batch) != .seen })
+    }
+
+    func push(_ push: MutationPush) throws(SyncFailure) -> PushAnswer {
+      let answer = try server.push(push, at: clock.now)
+      tellNews()
+      return answer
+    }
+  }
+
+  /// A source that connects one client to a ``LocalEventStream``.
+  public struct LocalEventStreamSource: SyncSource {
+    public typealias Model = StreamModel
+    public typealias Sync = EventStream
+
+    let server: LocalEventStream
+    let client: ClientID
+    let objects: [ViewKey]?
+
+    public func register() async throws(SyncFailure) -> Registered<StreamSnapshot, StreamPlace> {
+      try await server.register(client, following: objects).registered()
+    }
+
+    public func poll(
+      after place: StreamPlace, waits: Bool
+    ) async throws(SyncFailure) -> StreamBatch {
+      try await server.poll(after: place, waits: waits)
+    }
+
+    /// Does nothing: the server keeps nothing for a client.
+    public func release(_ stream: StreamID) async {}
+
+    public func push(
+      _ push: PushRequest<StreamChange>, at place: StreamPlace?
+    ) async throws(PushFailure) -> PushAnswer {
+      do throws(SyncFailure) {
+        return try await server.push(MutationPush(push))
+      } catch {
+        throw PushFailure(error)
+      }
+    }
+  }
+
+#endif
