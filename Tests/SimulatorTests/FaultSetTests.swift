@@ -86,6 +86,19 @@ struct FaultSetTests {
     }
   }
 
+  @Test func `in some worlds every other client saves nothing, if no user changes anything`() {
+    var mixed = 0
+    for seed: UInt64 in 1...60 {
+      var (one, another) = (Choices(seed: seed), Choices(seed: seed))
+      let plan = FaultPlan(&one, allowed: .all, hasChanges: false)
+      #expect(!FaultPlan(&another, allowed: .all).isMixed)
+      guard plan.isMixed else { continue }
+      mixed += 1
+      #expect((0..<4).map { plan.settings(of: $0).isDurable } == [true, false, true, false])
+    }
+    #expect((4...25).contains(mixed))
+  }
+
   @Test func `a fault plan has no faults after the faults stop`() {
     var choices = Choices(seed: 1)
     var faultPlan = FaultPlan(&choices, allowed: .all)
