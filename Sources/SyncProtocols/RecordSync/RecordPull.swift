@@ -47,10 +47,6 @@ public struct RecordPull: Hashable, Sendable {
     notesSchema = plan.notesSchema
   }
 
-  /// The epoch of the server that gave ``lastPulledAt``; `nil`: there is none. A server with
-  /// another epoch cannot answer: the source throws `expired`.
-  public var epoch: UInt64? { finger?.epoch }
-
   /// The moment of the last pull; of the first page, while pages are pulled. `nil`: nothing has
   /// been pulled.
   public var lastPulledAt: RecordStamp? { finger?.lastPulledAt }
