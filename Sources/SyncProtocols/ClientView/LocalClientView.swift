@@ -10,19 +10,15 @@
   ///
   /// A pull may wait: if it finds nothing new, it is answered as soon as there is news. This stands
   /// for the poke that a real server sends its clients.
-  public actor LocalClientView<Mutators: ViewMutators> {
+  public actor LocalClientView<Mutators: ViewMutators>: LocalServer {
     /// The type of the view's values.
     public typealias Content = Mutators.Value
 
     private var server: ClientViewServer<Mutators>
-    private let clock: any DriverClock
+    let clock: any DriverClock
+    var waitingPolls = WaitingPolls()
     private let pushCredential = PushCredential("push")
     private let pullCredential = PullCredential("pull")
-    private var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-    private var count: UInt64 = 0
-
-    /// How long a pull waits for news. It is less than the deadline in the terms.
-    package static var patience: TimeSpan { .seconds(50) }
 
     /// Makes a server with an empty view, which these mutators change.
     public init(_ mutators: Mutators, clock: any DriverClock = SystemClock()) {
@@ -82,42 +78,19 @@
     func pull(
       _ client: ClientID, from finger: ViewFinger?, waits: Bool
     ) async throws(SyncFailure) -> PulledView<Content> {
-      let end = clock.now + LocalClientView.patience
-      while true {
-        let pulled: PulledView<Content>
-        do throws(ClientViewFailure) {
-          pulled = try server.pull(
-            PullRequest(client: client, state: finger?.state), with: pullCredential)
-        } catch {
-          throw error.failure
-        }
-        guard waits, let finger, !Task.isCancelled, clock.now < end,
-          ClientView.advance(finger, over: pulled) == .seen
-        else { return pulled }
-        await waitForNews(until: end)
-      }
-    }
-
-    /// Returns when there may be news, at `end`, or when the client gives up.
-    private func waitForNews(until end: Moment) async {
-      count += 1
-      let waiter = count
-      await withDiscardingTaskGroup { group in
-        group.addTask {
-          do {
-            try await self.clock.sleep(until: end)
-          } catch {}  // The wait was cancelled, as there is news or nobody waits any more.
-          await self.wake(waiter)
-        }
-        await withCheckedContinuation { waiters[waiter] = $0 }
-        group.cancelAll()
-      }
-    }
-
-    private func wake(_ waiter: UInt64) { waiters.removeValue(forKey: waiter)?.resume() }
-
-    private func tellNews() {
-      for waiter in waiters.keys.sorted() { wake(waiter) }
+      try await firstNews(
+        in: { () throws(SyncFailure) in
+          do throws(ClientViewFailure) {
+            return try server.pull(
+              PullRequest(client: client, state: finger?.state), with: pullCredential)
+          } catch {
+            throw error.failure
+          }
+        },
+        isNews: { pulled in
+          guard waits, let finger else { return true }
+          return ClientView.advance(finger, over: pulled) != .seen
+        })
     }
   }
 
