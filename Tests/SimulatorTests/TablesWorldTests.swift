@@ -35,14 +35,14 @@ struct TablesWorldTests {
 
   @Test func `the truth deletes what is below a row, and notes a row that comes back`() {
     var truth = TablesTruth()
-    truth.apply(.insert(RowKey(0, 1), parent: nil, JSONObject()))
-    truth.apply(.insert(RowKey(1, 2), parent: 1, JSONObject()))
-    truth.apply(.insert(RowKey(2, 3), parent: 2, JSONObject()))
-    truth.apply(.insert(RowKey(2, 4), parent: nil, JSONObject()))
-    truth.apply(.delete(RowKey(0, 1)))
-    #expect(truth.rows.map { $0.key } == [RowKey(2, 4)])
+    truth.apply(.insert(TableRowKey(0, 1), parent: nil, JSONObject()))
+    truth.apply(.insert(TableRowKey(1, 2), parent: 1, JSONObject()))
+    truth.apply(.insert(TableRowKey(2, 3), parent: 2, JSONObject()))
+    truth.apply(.insert(TableRowKey(2, 4), parent: nil, JSONObject()))
+    truth.apply(.delete(TableRowKey(0, 1)))
+    #expect(truth.rows.map { $0.key } == [TableRowKey(2, 4)])
     #expect(truth.wrong == [])
-    truth.apply(.insert(RowKey(2, 3), parent: nil, JSONObject()))
+    truth.apply(.insert(TableRowKey(2, 3), parent: nil, JSONObject()))
     #expect(truth.wrong == ["2/3 comes back after its deletion"])
   }
 }

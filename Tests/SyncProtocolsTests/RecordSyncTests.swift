@@ -420,7 +420,8 @@ struct RecordSyncTests {
     throws
   {
     let finger = RecordFinger(
-      epoch: 1, lastPulledAt: RecordStamp(5), schema: SchemaVersion(9), cursor: nil, isWhole: true)
+      epoch: 1, lastPulledAt: RecordStamp(5), schema: RecordSchema.Version(9), cursor: nil,
+      isWhole: true)
     let rows = [RecordRow("b", row([:])), RecordRow("a", row([:]))]
     func advance(
       _ at: UInt64, since: UInt64 = 5, epoch: UInt64 = 1, schema: UInt64? = nil,
@@ -430,7 +431,8 @@ struct RecordSyncTests {
         finger,
         over: PulledRecords(
           client: ClientID(1), epoch: epoch, pulledAt: RecordStamp(at),
-          content: .changes(since: RecordStamp(since)), schema: schema.map { SchemaVersion($0) },
+          content: .changes(since: RecordStamp(since)),
+          schema: schema.map { RecordSchema.Version($0) },
           isCurrent: current, created: created))
     }
     #expect(advance(5, [rows[0]]) == .gap)

@@ -18,7 +18,7 @@ struct TableClient {
     hear(.app(.started(foreground: true)), at: now)
   }
 
-  var shown: [TableRow] { client.view?.rows.map(\.value) ?? [] }
+  var shown: [SyncedRow] { client.view?.rows.map(\.value) ?? [] }
 
   /// Goes on until a poll waits for news.
   mutating func follow(_ desk: inout TableDesk) {
@@ -163,7 +163,7 @@ struct TableSyncClientTests {
       (.insert(session(110), parent: 10, fields("day", 1)), "taken"),
       (.insert(action(12), parent: 7, fields("day", 1)), "unknown"),
       (.insert(node(7), parent: 1, fields("day", 1)), "no-parent"),
-      (.insert(RowKey(9, 1), parent: nil, fields("day", 1)), "unknown"),
+      (.insert(TableRowKey(9, 1), parent: nil, fields("day", 1)), "unknown"),
       (.set(action(11), fields("day", 1)), "deleted"), (.set(node(7), fields("day", 1)), "unknown"),
       (.move(action(10), parent: 3), "deleted"), (.move(node(1), parent: 2), "no-parent"),
       (.delete(session(110)), "deleted"), (.delete(node(3)), "deleted"),
@@ -232,14 +232,14 @@ struct TableSyncClientTests {
 
 /// What a server may send, and no good one does.
 struct TableSyncBadAnswerTests {
-  static func row(_ key: RowKey, at stamp: Int64, version: UInt64 = 1) -> TableRow {
-    TableRow(
+  static func row(_ key: TableRowKey, at stamp: Int64, version: UInt64 = 1) -> SyncedRow {
+    SyncedRow(
       key, stamp: TableStamp(milliseconds: stamp), version: version,
-      content: TableRow.Content(parent: nil, fields: fields("day", 1)))
+      content: SyncedRow.Content(parent: nil, fields: fields("day", 1)))
   }
 
   static func page(
-    _ table: UInt8, _ rows: [TableRow], isLast: Bool = true, from stamp: Int64 = .min,
+    _ table: UInt8, _ rows: [SyncedRow], isLast: Bool = true, from stamp: Int64 = .min,
     subscription: UInt64 = 1, page: TablePageEnd? = nil
   ) -> TableBatch {
     TableBatch(
@@ -250,7 +250,7 @@ struct TableSyncBadAnswerTests {
   }
 
   static func notifications(
-    after number: UInt64, _ rows: [TableRow], isAll: Bool = true, subscription: UInt64 = 1,
+    after number: UInt64, _ rows: [SyncedRow], isAll: Bool = true, subscription: UInt64 = 1,
     asOf stamp: Int64 = 50
   ) -> TableBatch {
     TableBatch(
@@ -283,7 +283,7 @@ struct TableSyncBadAnswerTests {
       // Bug 38: the notifications of a subscription that is gone.
       (following, Self.notifications(after: 5, [one], subscription: 2)),
       (following, Self.notifications(after: 5, [two, Self.row(action(1), at: 44)])),
-      (following, Self.notifications(after: 5, [Self.row(RowKey(3, 1), at: 45)])),
+      (following, Self.notifications(after: 5, [Self.row(TableRowKey(3, 1), at: 45)])),
     ]
     for (finger, batch) in gaps { #expect(TableSync.advance(finger, over: batch) == .gap) }
   }
@@ -323,7 +323,8 @@ struct TableSyncBadAnswerTests {
     for (row, refusal) in [
       (Self.row(action(1), at: 2, version: 2), TableRefusal.contradiction(action(1))),
       (Self.row(action(2), at: 2, version: 3), .revived(action(2))),
-      (Self.row(RowKey(3, 1), at: 2), .misplaced(RowKey(3, 1))), (child, .misplaced(node(1))),
+      (Self.row(TableRowKey(3, 1), at: 2), .misplaced(TableRowKey(3, 1))),
+      (child, .misplaced(node(1))),
     ] {
       #expect(throws: refusal) { try model.apply(.row(row)) }
       #expect(model == before)

@@ -13,7 +13,7 @@ struct TableSyncRun {
   var refusals: Set<String> = []
   private var seen = [TableState(), TableState()]
   /// The last answer to each client, which may come again.
-  var answers: [(batch: TableBatch, truth: [TableRow])?] = [nil, nil]
+  var answers: [(batch: TableBatch, truth: [SyncedRow])?] = [nil, nil]
 
   init(seed: UInt64, breach: TableBreach? = nil) throws {
     draws = Draws(seed: seed)
@@ -82,7 +82,7 @@ struct TableSyncRun {
   /// An old answer must never make the client worse. It may be taken for a gap, which costs a
   /// fetch.
   private mutating func hear(
-    _ batch: TableBatch, of truth: [TableRow], _ index: Int, isNew: Bool = false
+    _ batch: TableBatch, of truth: [SyncedRow], _ index: Int, isNew: Bool = false
   ) throws(TableRefusal) {
     let before = clients[index].finger
     do {
@@ -99,13 +99,13 @@ struct TableSyncRun {
     let ids = desk.server.allRows.filter { $0.key.table == table }.map(\.key.id)
     let parents = table == 0 ? [] : desk.shown.filter { $0.key.table == table - 1 }.map(\.key.id)
     let parent = parents.isEmpty ? nil : parents[draws.below(parents.count)]
-    let row = RowKey(table, ids.isEmpty ? 0 : ids[draws.below(ids.count)])
+    let row = TableRowKey(table, ids.isEmpty ? 0 : ids[draws.below(ids.count)])
     let value = fields("day", Int64(draws.below(4)))
     let change: TableChange
     switch draws.below(8) {
     case 0..<3:
       lastID += 1
-      change = .insert(RowKey(table, 1000 - lastID), parent: parent, value)
+      change = .insert(TableRowKey(table, 1000 - lastID), parent: parent, value)
     case 3, 4: change = .set(row, value)
     case 5, 6: change = .move(row, parent: parent)
     case _: change = .delete(row)

@@ -4,12 +4,12 @@ import UpdateMachine
 /// Nodes, their actions, and the actions' sessions. A session has a day.
 enum Tasks: TableSchema {
   static var tableCount: UInt8 { 3 }
-  static func sortNumber(of row: TableRow) -> Int64? { row.content?.fields["day"]?.int64 }
+  static func sortNumber(of row: SyncedRow) -> Int64? { row.content?.fields["day"]?.int64 }
 }
 
-func node(_ id: Int64) -> RowKey { RowKey(0, id) }
-func action(_ id: Int64) -> RowKey { RowKey(1, id) }
-func session(_ id: Int64) -> RowKey { RowKey(2, id) }
+func node(_ id: Int64) -> TableRowKey { TableRowKey(0, id) }
+func action(_ id: Int64) -> TableRowKey { TableRowKey(1, id) }
+func session(_ id: Int64) -> TableRowKey { TableRowKey(2, id) }
 
 /// A server with a clock.
 struct TableDesk {
@@ -24,7 +24,7 @@ struct TableDesk {
     }
   }
 
-  mutating func insert(_ key: RowKey, under parent: Int64? = nil, day: Int64 = 0) throws {
+  mutating func insert(_ key: TableRowKey, under parent: Int64? = nil, day: Int64 = 0) throws {
     try make(.insert(key, parent: parent, fields("day", day)))
   }
 
@@ -38,7 +38,7 @@ struct TableDesk {
   }
 
   /// What a client must show that is up to date.
-  var shown: [TableRow] { server.rows }
+  var shown: [SyncedRow] { server.rows }
 }
 
 /// The client half, as a machine drives it: finger and model move together.
@@ -48,13 +48,13 @@ struct TableFollower {
   var finger: TableFinger?
   var model: Model?
   /// The rows that came with the last answer.
-  var came: [TableRow] = []
+  var came: [SyncedRow] = []
   /// What the server held when the client was last up to date.
-  var expected: [TableRow] = []
-  private var saved: (rows: [(key: StoredKey, value: [UInt8])], expected: [TableRow]) = ([], [])
+  var expected: [SyncedRow] = []
+  private var saved: (rows: [(key: StoredKey, value: [UInt8])], expected: [SyncedRow]) = ([], [])
 
-  var shown: [TableRow] { model?.state.rows.map(\.value) ?? [] }
-  var keys: [RowKey] { model?.state.rows.map(\.key) ?? [] }
+  var shown: [SyncedRow] { model?.state.rows.map(\.value) ?? [] }
+  var keys: [TableRowKey] { model?.state.rows.map(\.key) ?? [] }
 
   /// Asks once, and takes the answer. Returns whether it is up to date now.
   @discardableResult
@@ -71,7 +71,7 @@ struct TableFollower {
 
   @discardableResult
   mutating func take(
-    _ batch: TableBatch, isComplete truth: () -> [TableRow]
+    _ batch: TableBatch, isComplete truth: () -> [SyncedRow]
   ) throws -> Bool {
     guard let finger, var model else { return false }
     switch TableSync.advance(finger, over: batch) {
@@ -98,8 +98,8 @@ struct TableFollower {
 
   /// Asks until it is up to date. Returns all rows that came.
   @discardableResult
-  mutating func follow(_ desk: inout TableDesk) throws -> [TableRow] {
-    var all: [TableRow] = []
+  mutating func follow(_ desk: inout TableDesk) throws -> [SyncedRow] {
+    var all: [SyncedRow] = []
     for _ in 0..<1000 {
       let isCurrent = try ask(&desk)
       all += came

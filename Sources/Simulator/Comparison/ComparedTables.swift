@@ -14,7 +14,7 @@ enum ComparedTables: ComparedProtocol {
   }
 
   static func change(_ edit: ItemEdit, number: UInt64) -> TableChange {
-    let row = RowKey(0, edit.item)
+    let row = TableRowKey(0, edit.item)
     return switch edit {
     case .create: .insert(row, parent: nil, edit.fields)
     case .set: .set(row, edit.fields)
@@ -27,11 +27,11 @@ enum ComparedTables: ComparedProtocol {
   }
 
   static func fields(of item: Int64, in state: TableState) -> JSONObject? {
-    state.rows[RowKey(0, item)]?.content?.fields
+    state.rows[TableRowKey(0, item)]?.content?.fields
   }
 
   static func fields(of item: Int64, on server: TablesServer) -> JSONObject? {
-    server.truth.rows[RowKey(0, item)]?.fields
+    server.truth.rows[TableRowKey(0, item)]?.fields
   }
 
   static func json(_ place: TableFinger) -> JSONValue {
@@ -66,7 +66,7 @@ enum ComparedTables: ComparedProtocol {
         ("rows", .array(rows.map { json($0) }))))
   }
 
-  private static func json(_ row: TableRow) -> JSONValue {
+  private static func json(_ row: SyncedRow) -> JSONValue {
     .object(
       JSONObject(
         of: ("table", JSONValue(integerLiteral: Int64(row.key.table))),

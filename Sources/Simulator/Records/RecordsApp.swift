@@ -16,7 +16,8 @@ package enum RecordsApp: SimulatedApp {
   package typealias Disk = RowDisk<RecordModel, RecordFinger>
 
   static let columns = ["a", "b", "c"]
-  static let schema = RecordSchema(SchemaVersion(1), migrationsEnabledAt: SchemaVersion(1))
+  static let schema = RecordSchema(
+    RecordSchema.Version(1), migrationsEnabledAt: RecordSchema.Version(1))
 
   package static func beginning(_ choices: inout Choices) -> RecordsTruth {
     var truth = RecordsTruth()
@@ -148,7 +149,8 @@ package struct RecordsTruth: ServerTruth {
   ) -> UInt64 {
     var digest = StateDigest()
     for (key, value) in records {
-      key.fold(into: &digest)
+      key.table.fold(into: &digest)
+      key.id.fold(into: &digest)
       JSONValue.object(columns(value)).fold(into: &digest)
     }
     return digest.value

@@ -37,7 +37,7 @@ package enum TablesApp: SimulatedApp {
 
   /// A change of one of these rows, or a new one with this ID. Each value is written once.
   static func change(
-    _ id: Int64, _ name: String, among rows: [RowKey], _ stream: Choices.Stream,
+    _ id: Int64, _ name: String, among rows: [TableRowKey], _ stream: Choices.Stream,
     _ choices: inout Choices
   ) -> TableChange {
     let kind = choices.draw(stream, below: 8)
@@ -70,18 +70,18 @@ package enum TablesApp: SimulatedApp {
   }
 
   private static func newRow(
-    _ id: Int64, _ name: String, among rows: [RowKey], _ stream: Choices.Stream,
+    _ id: Int64, _ name: String, among rows: [TableRowKey], _ stream: Choices.Stream,
     _ choices: inout Choices
   ) -> TableChange {
     let table = UInt8(choices.draw(stream, below: UInt64(Schema.tableCount)))
     var fields = JSONObject()
     fields["a"] = .string("\(name) \(id)")
     let parent = table == 0 ? nil : parent(in: table - 1, among: rows, stream, &choices)
-    return .insert(RowKey(table, id), parent: parent, fields)
+    return .insert(TableRowKey(table, id), parent: parent, fields)
   }
 
   private static func parent(
-    in table: UInt8, among rows: [RowKey], _ stream: Choices.Stream, _ choices: inout Choices
+    in table: UInt8, among rows: [TableRowKey], _ stream: Choices.Stream, _ choices: inout Choices
   ) -> Int64? {
     let parents = rows.filter { $0.table == table }
     if parents.isEmpty || choices.happens(stream, 1, in: 8) { return nil }
@@ -89,8 +89,8 @@ package enum TablesApp: SimulatedApp {
   }
 
   private static func pick(
-    _ rows: [RowKey], _ stream: Choices.Stream, _ choices: inout Choices
-  ) -> RowKey { rows[Int(choices.draw(stream, below: UInt64(rows.count)))] }
+    _ rows: [TableRowKey], _ stream: Choices.Stream, _ choices: inout Choices
+  ) -> TableRowKey { rows[Int(choices.draw(stream, below: UInt64(rows.count)))] }
 
   /// A snapshot of another number of tables.
   package static func snapshotToRefuse(_ truth: TablesTruth) -> TableSnapshot? {
@@ -142,7 +142,7 @@ package struct TablesTruth: ServerTruth {
       "\(version)" + (parent.map { " below \($0)" } ?? "") + " \(JSONValue.object(fields))"
     }
 
-    func fold(_ key: RowKey, into digest: inout StateDigest) {
+    func fold(_ key: TableRowKey, into digest: inout StateDigest) {
       digest.fold(UInt64(key.table))
       digest.fold(key.id)
       digest.fold(version)
@@ -157,8 +157,8 @@ package struct TablesTruth: ServerTruth {
     var first: Int64
   }
 
-  private(set) var rows = VersionedMap<RowKey, Row>()
-  private(set) var deleted = VersionedMap<RowKey, Bool>()
+  private(set) var rows = VersionedMap<TableRowKey, Row>()
+  private(set) var deleted = VersionedMap<TableRowKey, Bool>()
   /// What the server should not have made or refused.
   private(set) var wrong: [String] = []
   private var made = VersionedMap<String, Made>()
@@ -193,7 +193,7 @@ package struct TablesTruth: ServerTruth {
   }
 
   /// With all rows below it.
-  private mutating func delete(_ key: RowKey) {
+  private mutating func delete(_ key: TableRowKey) {
     rows[key] = nil
     deleted[key] = true
     for (child, row) in rows where child.table == key.table + 1 && row.parent == key.id {

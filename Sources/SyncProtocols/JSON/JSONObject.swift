@@ -70,6 +70,16 @@ public struct JSONObject: Sendable {
 
 extension JSONObject: Hashable {}
 
+extension JSONObject: ExpressibleByDictionaryLiteral {
+  /// A duplicate name is a programmer's error.
+  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    guard let object = JSONObject(elements.map { Member($0.0, $0.1) }) else {
+      preconditionFailure("a name occurs twice")
+    }
+    self = object
+  }
+}
+
 extension JSONObject.Member: Hashable {
   public static func == (one: JSONObject.Member, other: JSONObject.Member) -> Bool {
     one.name.isSame(as: other.name) && one.value == other.value

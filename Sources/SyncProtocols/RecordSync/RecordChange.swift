@@ -1,18 +1,23 @@
-package import UpdateMachine
+public import UpdateMachine
 
-/// A user's change of one record. Pending ones are replayed over each newer confirmed state, so a
-/// record has the server's values, except in the columns that were changed here. What the server
-/// has deleted is gone, even if it was changed here: such changes are overruled.
-package struct RecordChange: Mutation, Hashable {
+/// A user's change of one record.
+///
+///     let milk = RecordKey("tasks", "1")
+///     try await machine.mutate(RecordChange(.update(["title": "Milk"]), milk))
+///
+/// Pending changes are replayed over each newer confirmed state, so a record has the server's
+/// values, except in the columns that were changed here. What the server has deleted is gone, even
+/// if it was changed here: such changes are overruled.
+public struct RecordChange: Mutation, Hashable {
   /// The record that is changed.
-  package var key: RecordKey
+  public var key: RecordKey
   /// What is done to it.
-  package var action: Action
+  public var action: Action
   /// The last pull that its maker had seen. Only later news can overrule it; by default, none can.
   var seen = RecordStamp.never
 
   /// What is done to a record.
-  package enum Action: Hashable, Sendable {
+  public enum Action: Hashable, Sendable {
     /// Creates it with these columns. If it exists, it is updated.
     case create(JSONObject)
     /// Creates it with exactly these columns, in the place of what there is. A creation becomes
@@ -25,7 +30,7 @@ package struct RecordChange: Mutation, Hashable {
   }
 
   /// Why a change has no effect.
-  package enum Refusal: Error, Hashable, Sendable {
+  public enum Refusal: Error, Hashable, Sendable {
     /// The record does not exist, or no longer.
     case gone
     /// The record was to be deleted, and the server has created it anew. If the user has created it
@@ -34,14 +39,14 @@ package struct RecordChange: Mutation, Hashable {
   }
 
   /// Creates a change.
-  package init(_ action: Action, _ key: RecordKey) {
+  public init(_ action: Action, _ key: RecordKey) {
     self.key = key
     self.action = action
   }
 
-  package var object: RecordKey? { key }
+  public var object: RecordKey? { key }
 
-  package var name: String {
+  public var name: String {
     switch action {
     case .create: "create"
     case .replace: "replace"
@@ -52,7 +57,7 @@ package struct RecordChange: Mutation, Hashable {
 
   /// Notes what the maker had seen. Nothing that we pull later overrules a deletion of a record
   /// that was created here, or a creation that follows a deletion here: it may be our own echo.
-  package mutating func stamp(
+  public mutating func stamp(
     from state: RecordState, ticket: MutationTicket, inPlaceOf old: RecordChange?
   ) {
     let (record, deletedHere) = (state.records[key], state.deletedHere[key])
@@ -70,15 +75,15 @@ package struct RecordChange: Mutation, Hashable {
     }
   }
 
-  package func apply(to state: inout RecordState) throws(Refusal) {
+  public func apply(to state: inout RecordState) throws(Refusal) {
     let record = state.records[key]
     switch action {
     case .create(let columns):
       if record == nil, let deletedAt = state.deletions[key], deletedAt > seen { throw .gone }
-      var new = record ?? Record(JSONObject())
+      var new = record ?? SyncedRecord(JSONObject())
       new.columns.mergeColumns(columns)
       state.records[key] = new
-    case .replace(let columns): state.records[key] = Record(columns)
+    case .replace(let columns): state.records[key] = SyncedRecord(columns)
     case .update(let columns):
       guard var new = record else { throw .gone }
       new.columns.mergeColumns(columns)
@@ -91,9 +96,9 @@ package struct RecordChange: Mutation, Hashable {
   }
 
   /// Both refusals come from what is confirmed.
-  package func isOverruled(by refusal: Refusal) -> Bool { true }
+  public func isOverruled(by refusal: Refusal) -> Bool { true }
 
-  package func coalesced(with later: RecordChange) -> RecordChange? {
+  public func coalesced(with later: RecordChange) -> RecordChange? {
     guard later.key == key else { return nil }
     var both = self
     switch (action, later.action) {

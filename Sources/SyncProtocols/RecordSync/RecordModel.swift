@@ -1,7 +1,7 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// Why a client refuses an answer. It keeps its state and registers anew.
-package enum RecordRefusal: Error, Hashable, Sendable {
+public enum RecordRefusal: Error, Hashable, Sendable {
   /// A list is out of order at this record, or names it twice.
   case disordered(RecordKey)
   /// The first answer is not the first page, or a page has more than records.
@@ -11,10 +11,10 @@ package enum RecordRefusal: Error, Hashable, Sendable {
 }
 
 /// The model of an app: all records that its user may see, as of the last pull.
-package struct RecordModel: SyncModel, Equatable {
-  package typealias Snapshot = PulledRecords
-  package typealias Event = PulledRecords
-  package typealias Change = RecordChange
+public struct RecordModel: SyncModel, Equatable {
+  public typealias Snapshot = PulledRecords
+  public typealias Event = PulledRecords
+  public typealias Change = RecordChange
 
   /// What has been pulled. While there are pages to come, of several moments.
   private(set) var pulled = RecordState()
@@ -24,18 +24,18 @@ package struct RecordModel: SyncModel, Equatable {
   private var name: ClientID
 
   /// An empty state, so that records can be created before the first pull.
-  package static var beginning: RecordModel? { RecordModel(.nameless) }
+  public static var beginning: RecordModel? { RecordModel(.nameless) }
 
   private init(_ client: ClientID) {
     name = client
     former = RecordState()
   }
 
-  package init(snapshot: PulledRecords) throws(RecordRefusal) {
+  public init(snapshot: PulledRecords) throws(RecordRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  package init(snapshot: PulledRecords, replacing old: RecordModel?) throws(RecordRefusal) {
+  public init(snapshot: PulledRecords, replacing old: RecordModel?) throws(RecordRefusal) {
     guard case .page(nil, _) = snapshot.content else { throw .notAPage }
     self.init(snapshot.client)
     former = old?.state ?? RecordState()
@@ -44,7 +44,7 @@ package struct RecordModel: SyncModel, Equatable {
 
   /// Deletions come last, so that a record which was created and deleted since stays gone. Children
   /// of a deleted record stay until they are named.
-  package mutating func apply(_ answer: PulledRecords) throws(RecordRefusal) {
+  public mutating func apply(_ answer: PulledRecords) throws(RecordRefusal) {
     if let flaw = answer.flaw { throw flaw }
     pulled.deletions = VersionedMap()
     pulled.lastPulledAt = answer.pulledAt
@@ -52,10 +52,11 @@ package struct RecordModel: SyncModel, Equatable {
       var createdAt = answer.pulledAt
       // A page names every record. That is no news of its creation.
       if case .page = answer.content { createdAt = former?.records[row.key]?.createdAt ?? .none }
-      pulled.records[row.key] = Record(row.columns, createdAt: createdAt)
+      pulled.records[row.key] = SyncedRecord(row.columns, createdAt: createdAt)
     }
     for row in answer.updated {
-      var record = pulled.records[row.key] ?? Record(JSONObject(), createdAt: RecordStamp.none)
+      var record =
+        pulled.records[row.key] ?? SyncedRecord(JSONObject(), createdAt: RecordStamp.none)
       record.columns.mergeColumns(row.columns)
       pulled.records[row.key] = record
     }
@@ -73,15 +74,15 @@ package struct RecordModel: SyncModel, Equatable {
   /// Whether everything has been pulled once. Until then an app is shown what it had before.
   package var isWhole: Bool { former == nil }
 
-  package var client: ClientID? { name }
+  public var client: ClientID? { name }
 
   /// Nothing: the server counts no changes.
-  package var confirmation: MutationConfirmation { MutationConfirmation(last: MutationID(0)) }
+  public var confirmation: MutationConfirmation { MutationConfirmation(last: MutationID(0)) }
 
-  package var state: RecordState { former ?? pulled }
+  public var state: RecordState { former ?? pulled }
 
   /// A second copy has no effect: the first one has changed the record since the client's pull.
-  package static var delivery: MutationDelivery { .atLeastOnce }
+  public static var delivery: MutationDelivery { .atLeastOnce }
 }
 
 // MARK: The saved form
@@ -95,7 +96,7 @@ extension StoredTable {
 }
 
 extension RecordModel: StorableModel {
-  package func store(since old: RecordModel?, into rows: inout RowWriter) {
+  public func store(since old: RecordModel?, into rows: inout RowWriter) {
     let empty = RecordState()
     let (mine, theirs) = (former ?? empty, old.map { $0.former ?? empty })
     rows.put(.records, pulled.records, since: old?.pulled.records)
@@ -105,7 +106,7 @@ extension RecordModel: StorableModel {
     rows.put(.recordHead, head, since: old?.head)
   }
 
-  package init(stored rows: RowReader) throws(StoredFormError) {
+  public init(stored rows: RowReader) throws(StoredFormError) {
     let found: StoredRecordHead? = try rows.value(of: .recordHead)
     guard let head = found else { throw StoredFormError(expected: "the head of records") }
     name = head.client

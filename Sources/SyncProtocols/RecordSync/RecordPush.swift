@@ -1,4 +1,4 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// Pending changes on their way to the server: what is left of them for each record. It has neither
 /// status nor changed columns.
@@ -6,20 +6,24 @@ package import UpdateMachine
 /// The server deletes first, then creates, then updates. So a record that was deleted and created
 /// again is in both lists (SyncBugs 71). Creating a record that exists updates it. If a record has
 /// changed since ``lastPulledAt``, the push must not touch it, even if it has the pushed values.
-package struct RecordPush: Hashable, Sendable {
+public struct RecordPush: Hashable, Sendable {
   /// The epoch of the server that gave the stamp.
-  package var epoch: UInt64
+  public var epoch: UInt64
   /// The client has seen every change up to this moment.
-  package var lastPulledAt: RecordStamp
-  /// Ascending.
-  package private(set) var created: [RecordRow] = []
-  /// Ascending. Each has only the columns to set.
-  package private(set) var updated: [RecordRow] = []
-  /// Ascending.
-  package private(set) var deleted: [RecordKey] = []
+  public var lastPulledAt: RecordStamp
+  /// The records to create. Ascending.
+  public private(set) var created: [RecordRow] = []
+  /// The records to update, each with only the columns to set. Ascending.
+  public private(set) var updated: [RecordRow] = []
+  /// The records to delete first. Ascending.
+  public private(set) var deleted: [RecordKey] = []
 
-  /// Collapses the mutations of an outbox's push, made at a finger.
-  package init(_ mutations: [PushRequest<RecordChange>.Item], at finger: RecordFinger) {
+  /// Collapses the mutations of a push: for each record, what is left of them.
+  ///
+  /// - Parameters:
+  ///   - mutations: those of the push.
+  ///   - finger: the finger that came with them.
+  public init(_ mutations: [PushRequest<RecordChange>.Item], at finger: RecordFinger) {
     epoch = finger.epoch
     lastPulledAt = finger.lastPulledAt
     var deletions = VersionedMap<RecordKey, Bool>()
@@ -45,14 +49,15 @@ package struct RecordPush: Hashable, Sendable {
     }
   }
 
-  /// Returns the answer for the outbox.
+  /// Returns what a source's `push` must return: all or some were taken, or the client must pull
+  /// first.
   ///
   /// - Parameters:
   ///   - mutations: those of the push.
   ///   - refused: the records that the server has not touched, because they have changed since;
   ///     none: it has taken everything.
   ///   - tookRest: whether it has taken the others.
-  package static func answer(
+  public static func answer(
     to mutations: [PushRequest<RecordChange>.Item], refusing refused: [RecordKey], tookRest: Bool
   ) -> PushAnswer {
     if refused.isEmpty { return .accepted }

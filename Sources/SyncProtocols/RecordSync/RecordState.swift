@@ -1,37 +1,43 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// Identifies a record: a table's name and an ID, both compared by their UTF-8 bytes.
-package struct RecordKey: Sendable {
-  /// The name of the table.
-  package var table: String
+public struct RecordKey: Sendable {
+  /// The table's name.
+  public var table: String
   /// The record's ID, unique in its table. The client that creates a record draws it.
-  package var id: String
+  public var id: String
 
   /// Creates a key from any texts.
-  package init(_ table: String, _ id: String) {
+  public init(_ table: String, _ id: String) {
     self.table = table
     self.id = id
   }
 }
 
 /// A record of the app's state.
-package struct Record: Hashable, Sendable {
+public struct SyncedRecord: Hashable, Sendable {
   /// The values, by column.
-  package var columns: JSONObject
+  public var columns: JSONObject
   /// The moment of the pull that named it as created; 0: none has; `nil`: it was created here, and
   /// has not been pulled.
   package var createdAt: RecordStamp?
 
-  package init(_ columns: JSONObject, createdAt: RecordStamp? = nil) {
+  /// Creates a record, for a preview or a test.
+  public init(_ columns: JSONObject) { self.columns = columns }
+
+  package init(_ columns: JSONObject, createdAt: RecordStamp?) {
     self.columns = columns
     self.createdAt = createdAt
   }
 }
 
-/// All records of a client, as of one moment, with or without its pending changes.
-package struct RecordState: Equatable, Sendable {
+/// All records of a client, as of one moment: with its pending changes as the view of a state,
+/// without them as the model's.
+///
+///     state.view?.records[RecordKey("tasks", "1")]?.columns["title"]
+public struct RecordState: Equatable, Sendable {
   /// The records, by table and ID.
-  package var records = VersionedMap<RecordKey, Record>()
+  public var records = VersionedMap<RecordKey, SyncedRecord>()
   /// The moment of the last pull.
   package var lastPulledAt = RecordStamp.none
   /// The records that the last pull has deleted, with its moment. No others are needed: pending
@@ -40,11 +46,14 @@ package struct RecordState: Equatable, Sendable {
   /// The records that pending changes have deleted, and what the user had seen by then.
   var deletedHere = VersionedMap<RecordKey, RecordStamp>()
 
-  package init() {}
+  /// Creates a state without records.
+  public init() {}
 
   /// How a record differs from this confirmed state because of pending changes, in their order. It
   /// is computed, never kept, so that no change can be taken for synced by mistake (SyncBugs 66).
-  package func status(of key: RecordKey, under pending: [RecordChange]) -> RecordStatus {
+  ///
+  ///     state.model?.state.status(of: key, under: state.pending.map { $0.change })
+  public func status(of key: RecordKey, under pending: [RecordChange]) -> RecordStatus {
     var view = self
     var changed = JSONObject()
     for change in pending where change.key == key {
@@ -72,7 +81,7 @@ package struct RecordState: Equatable, Sendable {
 }
 
 /// How a record differs from the server's, as far as the client knows.
-package enum RecordStatus: Hashable, Sendable {
+public enum RecordStatus: Hashable, Sendable {
   /// Not at all.
   case synced
   /// It was created here.
@@ -91,30 +100,16 @@ extension JSONObject {
 }
 
 extension RecordKey: Hashable, Comparable {
-  package static func == (one: RecordKey, other: RecordKey) -> Bool {
+  public static func == (one: RecordKey, other: RecordKey) -> Bool {
     one.id.isSame(as: other.id) && one.table.isSame(as: other.table)
   }
 
-  package static func < (one: RecordKey, other: RecordKey) -> Bool {
+  public static func < (one: RecordKey, other: RecordKey) -> Bool {
     one.table.isSame(as: other.table) ? one.id.precedes(other.id) : one.table.precedes(other.table)
-  }
-}
-
-extension RecordKey: Digestible {
-  package func fold(into digest: inout StateDigest) {
-    table.fold(into: &digest)
-    id.fold(into: &digest)
-  }
-}
-
-extension Record: Digestible {
-  /// Folds the columns in: clients of different age know different things of a creation.
-  package func fold(into digest: inout StateDigest) {
-    JSONValue.object(columns).fold(into: &digest)
   }
 }
 
 extension RecordKey: CustomStringConvertible {
   /// "posts/7".
-  package var description: String { "\(table)/\(id)" }
+  public var description: String { "\(table)/\(id)" }
 }

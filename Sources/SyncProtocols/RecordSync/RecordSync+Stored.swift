@@ -1,38 +1,30 @@
-package import UpdateMachine
+public import UpdateMachine
 
 // Stores fingers, records and changes as bytes.
 
 extension RecordStamp: Storable {
-  package func put(into bytes: inout ByteWriter) { bytes.put(number) }
+  public func put(into bytes: inout ByteWriter) { bytes.put(number) }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
-    self.init(try bytes.takeUInt64())
-  }
-}
-
-extension SchemaVersion: Storable {
-  package func put(into bytes: inout ByteWriter) { bytes.put(number) }
-
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(try bytes.takeUInt64())
   }
 }
 
 extension RecordKey: StorableKey {
-  package func put(into bytes: inout ByteWriter) {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(table)
     bytes.put(id)
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(try bytes.takeString(), try bytes.takeString())
   }
 
   /// Each byte of the table plus 1, a 0, and the ID. No byte of UTF-8 is 255. So these bytes sort
   /// as the keys do, whatever the names contain.
-  package var keyBytes: [UInt8] { table.utf8.map { $0 + 1 } + [0] + Array(id.utf8) }
+  public var keyBytes: [UInt8] { table.utf8.map { $0 + 1 } + [0] + Array(id.utf8) }
 
-  package init(keyBytes: [UInt8]) throws(StoredFormError) {
+  public init(keyBytes: [UInt8]) throws(StoredFormError) {
     guard let end = keyBytes.firstIndex(of: 0),
       let table = String(validating: keyBytes[..<end].map { $0 - 1 }, as: UTF8.self),
       let id = String(validating: keyBytes[(end + 1)...], as: UTF8.self)
@@ -42,29 +34,30 @@ extension RecordKey: StorableKey {
 }
 
 extension RecordFinger: Storable {
-  package func put(into bytes: inout ByteWriter) {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(epoch)
     bytes.put(lastPulledAt)
-    bytes.put(schema)
+    bytes.put(schema?.number)
     bytes.put(cursor)
     bytes.put(isWhole)
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(
       epoch: try bytes.takeUInt64(), lastPulledAt: try bytes.take(),
-      schema: try bytes.takeOptional(), cursor: try bytes.takeOptional(),
+      schema: try bytes.takeOptional(UInt64.self).map { RecordSchema.Version($0) },
+      cursor: try bytes.takeOptional(),
       isWhole: try bytes.takeBool())
   }
 }
 
-extension Record: Storable {
-  package func put(into bytes: inout ByteWriter) {
+extension SyncedRecord: Storable {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(JSONValue.object(columns))
     bytes.put(createdAt)
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     guard let columns = try bytes.take(JSONValue.self).object else {
       throw StoredFormError(expected: "columns")
     }
@@ -73,14 +66,14 @@ extension Record: Storable {
 }
 
 extension RecordChange: Storable {
-  package func put(into bytes: inout ByteWriter) {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(key)
     bytes.put(seen)
     bytes.put(name)
     bytes.put(columns.map { JSONValue.object($0) })
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     let (key, seen) = (try bytes.take(RecordKey.self), try bytes.take(RecordStamp.self))
     let name = try bytes.takeString()
     switch (name, try bytes.takeOptional(JSONValue.self)?.object) {

@@ -3,7 +3,7 @@
 //
 // RecordSync may use: JSON.
 
-package import UpdateMachine
+public import UpdateMachine
 
 /// The client half: how the answer to a pull follows on a finger.
 ///
@@ -18,16 +18,16 @@ package import UpdateMachine
 /// change made in between, and ends in the state of one moment: a record that changed after the
 /// first page is in that pull, and one that did not change is the same in every page. An app is
 /// shown nothing of the pages before that.
-package enum RecordSync: SyncProtocol {
-  package typealias Place = RecordFinger
-  package typealias Batch = PulledRecords
+public enum RecordSync: SyncProtocol {
+  public typealias Place = RecordFinger
+  public typealias Batch = PulledRecords
 
   /// A push must name a pull that has seen everything it changes.
-  package static var order: PushOrder { .pullFirst }
+  public static var order: PushOrder { .pullFirst }
 
   /// Takes an answer that starts at the finger. An older one proves nothing, and the rest are of no
   /// use here. Changes without a later moment would come again for ever: a gap.
-  package static func advance(
+  public static func advance(
     _ finger: RecordFinger, over pulled: PulledRecords
   ) -> SyncAdvance<RecordFinger> {
     guard pulled.epoch == finger.epoch, pulled.flaw == nil else { return .gap }
@@ -60,12 +60,12 @@ package enum RecordSync: SyncProtocol {
 
 /// A moment of the server, as it stamps its records. Stamps grow strictly: no two changes share
 /// one, or one of them could be missed.
-package struct RecordStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
+public struct RecordStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// The server's number, usually near its time in milliseconds; 0 precedes all.
-  package var number: UInt64
+  public var number: UInt64
 
   /// Creates a stamp, as the server gave it.
-  package init(_ number: UInt64) { self.number = number }
+  public init(_ number: UInt64) { self.number = number }
 
   /// Precedes every stamp.
   package static var none: RecordStamp { RecordStamp(0) }
@@ -73,24 +73,25 @@ package struct RecordStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// Follows every stamp.
   static var never: RecordStamp { RecordStamp(.max) }
 
-  package static func < (one: RecordStamp, other: RecordStamp) -> Bool { one.number < other.number }
+  public static func < (one: RecordStamp, other: RecordStamp) -> Bool { one.number < other.number }
 }
 
 /// A client's place: the moment of its last pull, and the version of the schema it was made with.
-package struct RecordFinger: Finger, Hashable {
+/// Take it from ``PulledRecords/finger``. ``RecordPull`` says what a server must know of it.
+public struct RecordFinger: Finger, Hashable {
   /// Which server gave the stamp. A restored server has another epoch, as its stamps start over.
   package var epoch: UInt64
   /// The moment of the last pull; of the first page, while pages are pulled.
   package var lastPulledAt: RecordStamp
   /// The schema version of the last sync; `nil`: an app without migration syncs did not note it.
-  package var schema: SchemaVersion?
+  package var schema: RecordSchema.Version?
   /// The last record of the last page; `nil`: there are no more pages.
   package var cursor: RecordKey?
   /// Whether everything has been pulled as of ``lastPulledAt``.
   package var isWhole: Bool
 
   package init(
-    epoch: UInt64, lastPulledAt: RecordStamp, schema: SchemaVersion?, cursor: RecordKey?,
+    epoch: UInt64, lastPulledAt: RecordStamp, schema: RecordSchema.Version?, cursor: RecordKey?,
     isWhole: Bool
   ) {
     self.epoch = epoch
@@ -100,11 +101,11 @@ package struct RecordFinger: Finger, Hashable {
     self.isWhole = isWhole
   }
 
-  package var log: RecordLog { RecordLog(epoch: epoch) }
+  public var log: RecordLog { RecordLog(epoch: epoch) }
 }
 
 /// The log of a ``RecordFinger``: everything that one server has stamped.
-package struct RecordLog: Hashable, Sendable {
+public struct RecordLog: Hashable, Sendable {
   /// The server's epoch.
   package var epoch: UInt64
 
@@ -112,21 +113,22 @@ package struct RecordLog: Hashable, Sendable {
 }
 
 /// A record as it travels: its key with its columns.
-package struct RecordRow: Hashable, Sendable {
+public struct RecordRow: Hashable, Sendable {
   /// Identifies the record.
-  package var key: RecordKey
+  public var key: RecordKey
   /// The columns that are set. A column that is left out keeps its value.
-  package var columns: JSONObject
+  public var columns: JSONObject
 
   /// Creates a row.
-  package init(_ key: RecordKey, _ columns: JSONObject) {
+  public init(_ key: RecordKey, _ columns: JSONObject) {
     self.key = key
     self.columns = columns
   }
 }
 
-/// The answer to a pull.
-package struct PulledRecords: EventBatch, Hashable {
+/// The answer to a pull. For a register it is the snapshot, and for a poll a batch of one event.
+/// Make it with ``RecordPull/answer(epoch:pulledAt:isCurrent:through:created:updated:deleted:)``.
+public struct PulledRecords: EventBatch, Hashable {
   /// The client that asked.
   package var client: ClientID
   /// Which server answered. A restored server must have another epoch.
@@ -136,7 +138,7 @@ package struct PulledRecords: EventBatch, Hashable {
   /// What the answer covers.
   package var content: Content
   /// The schema version to note as the last synced one (``RecordPull/notesSchema``); `nil`: none.
-  package var schema: SchemaVersion?
+  package var schema: RecordSchema.Version?
   /// Whether the server has nothing beyond the answer.
   package var isCurrent: Bool
   /// Records created since the last pull, whole; all records of a page. Ascending by key, each
@@ -161,7 +163,7 @@ package struct PulledRecords: EventBatch, Hashable {
   /// Creates an answer.
   package init(
     client: ClientID, epoch: UInt64, pulledAt: RecordStamp, content: Content,
-    schema: SchemaVersion? = nil, isCurrent: Bool = true, created: [RecordRow] = [],
+    schema: RecordSchema.Version? = nil, isCurrent: Bool = true, created: [RecordRow] = [],
     updated: [RecordRow] = [], deleted: [RecordKey] = []
   ) {
     self.client = client
@@ -175,20 +177,21 @@ package struct PulledRecords: EventBatch, Hashable {
     self.deleted = deleted
   }
 
-  package var count: Int { 1 }
+  public var count: Int { 1 }
 
-  package func event(at index: Int) -> PulledRecords? { self }
+  public func event(at index: Int) -> PulledRecords? { self }
 
   /// The finger of a client that has begun with this answer.
-  package var finger: RecordFinger {
+  public var finger: RecordFinger {
     var cursor: RecordKey?
     if case .page(_, let through) = content { cursor = through }
     return RecordFinger(
       epoch: epoch, lastPulledAt: pulledAt, schema: schema, cursor: cursor, isWhole: isWhole)
   }
 
-  /// Whether a client that takes it has all that the server has, as of one moment.
-  package var isWhole: Bool {
+  /// Whether a client that takes it has all that the server has, as of one moment. So it is the
+  /// `isComplete` of a register.
+  public var isWhole: Bool {
     if case .page(_, .some) = content { false } else { isCurrent }
   }
 
@@ -214,8 +217,13 @@ package struct PulledRecords: EventBatch, Hashable {
 }
 
 extension ServerTerms {
-  /// The terms of a server that answers each pull at once. It keeps deletions for `lifetime`.
-  package static func recordSync(
+  /// The terms of a server that answers each pull at once.
+  ///
+  /// - Parameters:
+  ///   - period: the time between two pulls, while there is nothing to push.
+  ///   - lifetime: how long the server keeps deletions. A client that has not pulled for longer
+  ///     starts over.
+  public static func recordSync(
     pullingEvery period: TimeSpan = .seconds(60), lifetime: TimeSpan = .seconds(30 * 86_400)
   ) -> ServerTerms {
     ServerTerms(longDeadline: .seconds(100), lifetime: lifetime, cadence: .every(period))
@@ -223,16 +231,16 @@ extension ServerTerms {
 }
 
 extension RecordStamp: CustomStringConvertible {
-  package var description: String { "\(number)" }
+  public var description: String { "\(number)" }
 }
 
 extension RecordLog: CustomStringConvertible {
-  package var description: String { "records \(epoch)" }
+  public var description: String { "records \(epoch)" }
 }
 
 extension RecordFinger: CustomStringConvertible {
   /// "1@700 v9", "1@700 v9 through posts/7".
-  package var description: String {
+  public var description: String {
     "\(epoch)@\(lastPulledAt)" + (schema.map { " \($0)" } ?? "")
       + (cursor.map { " through \($0)" } ?? "")
   }

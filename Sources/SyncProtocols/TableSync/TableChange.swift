@@ -1,25 +1,34 @@
-package import UpdateMachine
+public import UpdateMachine
 
-/// What a user can do to a row. The server does it, or refuses it with a code; see
-/// ``TableServer``. It shows when the server's notification comes, also to its maker.
-package enum TableChange: Mutation, Hashable {
+/// What a user can do to a row, while connected. The server does it, or refuses it with a code. It
+/// shows when the server's notification comes, also to its maker.
+///
+/// ``LocalTableSync`` refuses what is impossible:
+///
+/// | code | meaning |
+/// | --- | --- |
+/// | `taken` | the ID of the new row was used before, perhaps by a row that is deleted |
+/// | `deleted` | the row, or the new parent, is deleted |
+/// | `unknown` | the table, the row or the new parent never was |
+/// | `no-parent` | a row of the top table has no parent |
+public enum TableChange: Mutation, Hashable {
   /// A new row. Its ID must never have been used; draw it at random, like a UUID.
-  case insert(RowKey, parent: Int64?, JSONObject)
+  case insert(TableRowKey, parent: Int64?, JSONObject)
   /// Sets these fields, and leaves the others.
-  case set(RowKey, JSONObject)
+  case set(TableRowKey, JSONObject)
   /// Gives a row another parent.
-  case move(RowKey, parent: Int64?)
+  case move(TableRowKey, parent: Int64?)
   /// Deletes a row, and all rows below it.
-  case delete(RowKey)
+  case delete(TableRowKey)
 
   /// The row.
-  package var row: RowKey {
+  package var row: TableRowKey {
     switch self {
     case .insert(let row, _, _), .set(let row, _), .move(let row, _), .delete(let row): row
     }
   }
 
-  package var name: String {
+  public var name: String {
     switch self {
     case .insert: "insert"
     case .set: "set"
@@ -28,13 +37,12 @@ package enum TableChange: Mutation, Hashable {
     }
   }
 
-  package var size: Int64 { JSONValue.object(arguments).byteCount }
+  public var size: Int64 { JSONValue.object(arguments).byteCount }
 
   /// Does nothing: only the server changes rows.
-  package func apply(to state: inout TableState) {}
+  public func apply(to state: inout TableState) {}
 
-  /// The arguments as they are pushed: `table` and `id`, and `parent` and `fields` where there are
-  /// any.
+  /// The arguments as they are pushed.
   package var arguments: JSONObject {
     var arguments = JSONObject()
     arguments["table"] = .number(JSONNumber(Int64(row.table)))
@@ -55,7 +63,7 @@ package enum TableChange: Mutation, Hashable {
     guard let table = arguments["table"]?.int64.flatMap({ UInt8(exactly: $0) }),
       let id = arguments["id"]?.int64
     else { return nil }
-    let row = RowKey(table, id)
+    let row = TableRowKey(table, id)
     let parent = arguments["parent"]?.int64
     switch (name, arguments["fields"]?.object) {
     case ("insert", let fields?): self = .insert(row, parent: parent, fields)
@@ -68,8 +76,9 @@ package enum TableChange: Mutation, Hashable {
 }
 
 extension MutationPush {
-  /// Converts an outbox's push.
-  package init(_ push: PushRequest<TableChange>) {
+  /// Converts an outbox's push. Each mutation is an `insert`, a `set`, a `move` or a `delete`. Its
+  /// arguments are `table` and `id`, and `parent` and `fields` where there are any.
+  public init(_ push: PushRequest<TableChange>) {
     self.init(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,
       mutations: push.mutations.map {

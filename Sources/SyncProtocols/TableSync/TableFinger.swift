@@ -1,7 +1,8 @@
-internal import UpdateMachine
+public import UpdateMachine
 
-/// A client's place: what it has fetched, and how far it has heard its subscription.
-package struct TableFinger: Finger, Hashable {
+/// A client's place: what it has fetched, and how far it has heard its subscription. The first one
+/// is ``TableSnapshot/finger``. ``TableRequest`` says what a server must know of it.
+public struct TableFinger: Finger, Hashable {
   /// The subscription that the client last knew. The server may have lost it.
   package var subscription: UInt64
   /// One for each table. The client has every change with an earlier stamp. Changes with this stamp
@@ -17,7 +18,7 @@ package struct TableFinger: Finger, Hashable {
   }
 
   /// An empty log: nothing is to be released.
-  package var log: TableLog { TableLog() }
+  public var log: TableLog { TableLog() }
 
   mutating func raise(_ table: UInt8, to stamp: TableStamp) {
     watermarks[Int(table)] = max(watermarks[Int(table)], stamp)
@@ -73,17 +74,17 @@ package struct TablePageEnd: Hashable, Sendable {
 }
 
 /// The log of every ``TableFinger``.
-package struct TableLog: Hashable, Sendable {
+public struct TableLog: Hashable, Sendable {
   package init() {}
 }
 
 extension TableLog: CustomStringConvertible {
-  package var description: String { "tables" }
+  public var description: String { "tables" }
 }
 
 extension TableFinger: CustomStringConvertible {
   /// "3 fetching 1 [40 20 -]", "3 draining 7 [40 44 41]", "3:9 [50 50 50]".
-  package var description: String {
+  public var description: String {
     var text = "\(subscription)"
     switch progress {
     case .fetching(let fetch):

@@ -1,30 +1,34 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// An app's tables.
-package protocol TableSchema: Sendable {
+///
+///     enum Shopping: TableSchema {
+///       static var tableCount: UInt8 { 2 }  // Lists, and the items of each list.
+///     }
+public protocol TableSchema: Sendable {
   /// The number of tables, at least 1. The table of the parents comes first.
   static var tableCount: UInt8 { get }
 
   /// The number by which a row is sorted in its table, like the day of an event; `nil`, the
   /// default: the row is not sorted. Must depend only on the row.
-  static func sortNumber(of row: TableRow) -> Int64?
+  static func sortNumber(of row: SyncedRow) -> Int64?
 }
 
 extension TableSchema {
-  package static func sortNumber(of row: TableRow) -> Int64? { nil }
+  public static func sortNumber(of row: SyncedRow) -> Int64? { nil }
 }
 
 /// The reason why a client refuses a row or a snapshot. The client keeps what it shows, and fetches
 /// everything anew, slowly.
-package enum TableRefusal: Error, Hashable, Sendable {
+public enum TableRefusal: Error, Hashable, Sendable {
   /// The server has another number of tables.
   case tableCount(UInt8)
   /// The row is in a table that there is not, or has a parent where there is no table above.
-  case misplaced(RowKey)
+  case misplaced(TableRowKey)
   /// The same version came with two contents.
-  case contradiction(RowKey)
+  case contradiction(TableRowKey)
   /// A deleted row came back. Its ID is taken for ever.
-  case revived(RowKey)
+  case revived(TableRowKey)
 }
 
 /// The model of an app's tables.
@@ -33,25 +37,25 @@ package enum TableRefusal: Error, Hashable, Sendable {
 /// date, all of them are shown in one step. So an app never sees a row without its parent, nor
 /// tables of different moments, nor a part of a first fetch. While a client fetches what it has
 /// missed, the app sees the last state that was whole.
-package struct TableModel<Schema: TableSchema>: SyncModel {
-  package typealias Snapshot = TableSnapshot
-  package typealias Event = TableEvent
-  package typealias Refusal = TableRefusal
-  package typealias Change = TableChange
+public struct TableModel<Schema: TableSchema>: SyncModel {
+  public typealias Snapshot = TableSnapshot
+  public typealias Event = TableEvent
+  public typealias Refusal = TableRefusal
+  public typealias Change = TableChange
 
   /// What the app sees.
-  package var state: TableState
+  public internal(set) var state: TableState
   /// The newest versions of rows that are not shown yet. Deletions are kept only here.
-  package var staged: VersionedMap<RowKey, TableRow>
+  package internal(set) var staged: VersionedMap<TableRowKey, SyncedRow>
   /// Whether everything is fetched anew. What is staged then replaces what is shown.
-  package var startsAnew: Bool
+  package internal(set) var startsAnew: Bool
   var name: ClientID
 
-  package init(snapshot: TableSnapshot) throws(TableRefusal) {
+  public init(snapshot: TableSnapshot) throws(TableRefusal) {
     try self.init(snapshot: snapshot, replacing: nil)
   }
 
-  package init(
+  public init(
     snapshot: TableSnapshot, replacing old: TableModel?
   ) throws(TableRefusal) {
     guard snapshot.tableCount == Schema.tableCount, Schema.tableCount > 0 else {
@@ -64,7 +68,8 @@ package struct TableModel<Schema: TableSchema>: SyncModel {
   }
 
   init(
-    client: ClientID, state: TableState, staged: VersionedMap<RowKey, TableRow>, startsAnew: Bool
+    client: ClientID, state: TableState, staged: VersionedMap<TableRowKey, SyncedRow>,
+    startsAnew: Bool
   ) {
     name = client
     self.state = state
@@ -72,14 +77,14 @@ package struct TableModel<Schema: TableSchema>: SyncModel {
     self.startsAnew = startsAnew
   }
 
-  package mutating func apply(_ event: TableEvent) throws(TableRefusal) {
+  public mutating func apply(_ event: TableEvent) throws(TableRefusal) {
     switch event {
     case .row(let row): try stage(row)
     case .isCurrent: show()
     }
   }
 
-  private mutating func stage(_ row: TableRow) throws(TableRefusal) {
+  private mutating func stage(_ row: SyncedRow) throws(TableRefusal) {
     let key = row.key
     guard key.table < Schema.tableCount, key.table > 0 || row.content?.parent == nil else {
       throw .misplaced(key)
@@ -102,16 +107,16 @@ package struct TableModel<Schema: TableSchema>: SyncModel {
     startsAnew = false
   }
 
-  package var client: ClientID? { name }
+  public var client: ClientID? { name }
 
   /// The server counts nothing.
-  package var confirmation: MutationConfirmation { MutationConfirmation(last: MutationID(0)) }
+  public var confirmation: MutationConfirmation { MutationConfirmation(last: MutationID(0)) }
 
   /// The server would insert a row again, but for its ID, and would overwrite a later change.
-  package static var delivery: MutationDelivery { .atMostOnce }
+  public static var delivery: MutationDelivery { .atMostOnce }
 
   /// Two devices that changed rows offline would make conflicts that nobody resolves.
-  package static var mutatesOffline: Bool { false }
+  public static var mutatesOffline: Bool { false }
 }
 
 extension TableModel: Equatable {}

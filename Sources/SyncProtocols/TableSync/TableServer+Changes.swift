@@ -4,14 +4,7 @@ package import UpdateMachine
 // row, the later change wins on every device.
 
 extension TableServer {
-  /// Makes a change. Throws, and does nothing, if it is impossible:
-  ///
-  /// | code | meaning |
-  /// | --- | --- |
-  /// | `taken` | the ID of the new row was used before, perhaps by a row that is deleted |
-  /// | `deleted` | the row, or the new parent, is deleted |
-  /// | `unknown` | the table, the row or the new parent never was |
-  /// | `no-parent` | a row of the top table has no parent |
+  /// Makes a change. Throws, and does nothing, if it is impossible. ``TableChange`` has the codes.
   package mutating func make(_ change: TableChange, at now: Moment) throws(ChangeRefusal) {
     let key = change.row
     guard key.table < tableCount else { throw ChangeRefusal("unknown") }
@@ -45,7 +38,7 @@ extension TableServer {
   ///
   /// A row that was moved into the node is an exception, which is ours: a client that was away
   /// during the move holds it below another node, and would keep it for ever.
-  private mutating func delete(_ key: RowKey, at now: Moment) {
+  private mutating func delete(_ key: TableRowKey, at now: Moment) {
     for (row, old) in rows(below: key) {
       if key.table > 0 || old.wasMoved {
         bury(row, at: now)
@@ -56,7 +49,7 @@ extension TableServer {
     bury(key, at: now)
   }
 
-  private mutating func bury(_ key: RowKey, at now: Moment) {
+  private mutating func bury(_ key: TableRowKey, at now: Moment) {
     update(key, at: now) { row in
       row.fields = nil
       row.parent = nil
@@ -64,7 +57,7 @@ extension TableServer {
     }
   }
 
-  private mutating func update(_ key: RowKey, at now: Moment, _ body: (inout Row) -> Void) {
+  private mutating func update(_ key: TableRowKey, at now: Moment, _ body: (inout Row) -> Void) {
     guard var row = stored[key] else { return }
     body(&row)
     let stamp = tick(now)
@@ -75,11 +68,11 @@ extension TableServer {
   }
 
   /// The rows below a row, on all levels, ascending by key. Parents come before their children.
-  private func rows(below key: RowKey) -> [(key: RowKey, row: Row)] {
-    var parents: VersionedMap<RowKey, Bool> = [key: true]
-    var found: [(key: RowKey, row: Row)] = []
-    for (child, row) in stored.ascending(after: RowKey(key.table, .max)) {
-      guard let parent = row.parent, parents.contains(RowKey(child.table - 1, parent)) else {
+  private func rows(below key: TableRowKey) -> [(key: TableRowKey, row: Row)] {
+    var parents: VersionedMap<TableRowKey, Bool> = [key: true]
+    var found: [(key: TableRowKey, row: Row)] = []
+    for (child, row) in stored.ascending(after: TableRowKey(key.table, .max)) {
+      guard let parent = row.parent, parents.contains(TableRowKey(child.table - 1, parent)) else {
         continue
       }
       parents[child] = true
@@ -88,14 +81,14 @@ extension TableServer {
     return found
   }
 
-  private func checkRow(_ key: RowKey) throws(ChangeRefusal) {
+  private func checkRow(_ key: TableRowKey) throws(ChangeRefusal) {
     if stored[key]?.fields != nil { return }
     throw ChangeRefusal(taken.contains(key) ? "deleted" : "unknown")
   }
 
-  private func checkParent(_ parent: Int64?, of key: RowKey) throws(ChangeRefusal) {
+  private func checkParent(_ parent: Int64?, of key: TableRowKey) throws(ChangeRefusal) {
     guard let parent else { return }
     guard key.table > 0 else { throw ChangeRefusal("no-parent") }
-    try checkRow(RowKey(key.table - 1, parent))
+    try checkRow(TableRowKey(key.table - 1, parent))
   }
 }

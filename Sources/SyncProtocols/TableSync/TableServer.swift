@@ -15,17 +15,17 @@ package struct TableServer: Sendable {
     /// Whether it ever had another parent.
     var wasMoved = false
 
-    func sent(as key: RowKey) -> TableRow {
-      TableRow(
+    func sent(as key: TableRowKey) -> SyncedRow {
+      SyncedRow(
         key, stamp: stamp, version: version,
-        content: fields.map { TableRow.Content(parent: parent, fields: $0) })
+        content: fields.map { SyncedRow.Content(parent: parent, fields: $0) })
     }
   }
 
   private struct Subscription: Sendable {
     var id: UInt64
     /// What the client has not acknowledged yet.
-    var buffer: [TableRow] = []
+    var buffer: [SyncedRow] = []
     /// The number of notifications before the buffer's first.
     var dropped: UInt64 = 0
     var polledAt: Moment
@@ -45,9 +45,9 @@ package struct TableServer: Sendable {
 
   let tableCount: UInt8
   /// All rows, and what is left of those that are deleted.
-  var stored = VersionedMap<RowKey, Row>()
+  var stored = VersionedMap<TableRowKey, Row>()
   /// Every key that was ever used, with `true`. A server whose IDs are UUIDs does not need it.
-  var taken = VersionedMap<RowKey, Bool>()
+  var taken = VersionedMap<TableRowKey, Bool>()
   private var subscriptions: [Subscription] = []
   private var lastSubscription: UInt64 = 0
   /// The latest stamp that was given. Stamps never go backwards, even if the clock does.
@@ -125,10 +125,10 @@ package struct TableServer: Sendable {
   package var subscriptionIDs: [UInt64] { subscriptions.map { $0.id } }
 
   /// The rows that are not deleted, ascending by key.
-  package var rows: [TableRow] { allRows.filter { $0.content != nil } }
+  package var rows: [SyncedRow] { allRows.filter { $0.content != nil } }
 
   /// All rows, including what is left of deleted ones, ascending by key.
-  package var allRows: [TableRow] { stored.map { $0.value.sent(as: $0.key) } }
+  package var allRows: [SyncedRow] { stored.map { $0.value.sent(as: $0.key) } }
 
   // MARK: Helpers
 
@@ -166,8 +166,8 @@ package struct TableServer: Sendable {
     let table = Int(fetch.table)
     let watermark =
       finger.watermarks.indices.contains(table) ? finger.watermarks[table] : .distantPast
-    var rows: [TableRow] = []
-    for (key, row) in stored.ascending(from: RowKey(fetch.table, .min)) {
+    var rows: [SyncedRow] = []
+    for (key, row) in stored.ascending(from: TableRowKey(fetch.table, .min)) {
       guard key.table == fetch.table else { break }
       guard row.stamp >= watermark else { continue }
       if let end = fetch.page, (row.stamp, key.id) <= (end.stamp, end.id) { continue }
@@ -175,7 +175,7 @@ package struct TableServer: Sendable {
     }
     rows.sort { ($0.stamp, $0.key.id) < ($1.stamp, $1.key.id) }
     // Only a client that holds rows must hear of deletions.
-    let isDeletion = { (row: TableRow) in row.content == nil && row.stamp > watermark }
+    let isDeletion = { (row: SyncedRow) in row.content == nil && row.stamp > watermark }
     if watermark > .distantPast, rows.contains(where: isDeletion), commits(.omitsDeletions) {
       rows.removeAll { $0.content == nil }
     }
@@ -203,7 +203,7 @@ package struct TableServer: Sendable {
   }
 
   /// Notifies all subscribers of a row.
-  mutating func announce(_ key: RowKey) {
+  mutating func announce(_ key: TableRowKey) {
     guard let row = stored[key]?.sent(as: key) else { return }
     if !subscriptions.isEmpty, commits(.skipsNotification) { return }
     for index in subscriptions.indices { subscriptions[index].buffer.append(row) }

@@ -1,22 +1,25 @@
-package import UpdateMachine
+public import UpdateMachine
 
 /// The tables that an app sees: the server's state at one moment. Each row's parent is there, too.
 ///
-/// Windows hold keys. The rows are stored once, here.
-package struct TableState: Hashable, Sendable {
+///     state.view?.rows[TableRowKey(1, 10)]?.content?.fields["title"]
+///
+/// Windows hold keys (``TableWindow``). The rows are stored once, here.
+public struct TableState: Hashable, Sendable {
   /// All rows by key. None of them is deleted.
-  package var rows: VersionedMap<RowKey, TableRow> = [:]
+  public internal(set) var rows: VersionedMap<TableRowKey, SyncedRow> = [:]
   /// The rows' versions by what windows ask for: parent, or sort number.
   package private(set) var index: VersionedMap<TableIndexKey, UInt64> = [:]
   /// Whether the server's whole state was ever fetched. Until then there are no rows.
-  package var isWhole = false
+  public internal(set) var isWhole = false
 
   /// No tables yet.
   package init() {}
 
   /// Creates a state of rows that are all there is to show.
   package init(
-    rows: VersionedMap<RowKey, TableRow>, isWhole: Bool, sortedBy number: (TableRow) -> Int64?
+    rows: VersionedMap<TableRowKey, SyncedRow>, isWhole: Bool,
+    sortedBy number: (SyncedRow) -> Int64?
   ) {
     self.isWhole = isWhole
     for (key, row) in rows { replace(key, by: row, sortedBy: number) }
@@ -27,7 +30,7 @@ package struct TableState: Hashable, Sendable {
   /// The server deletes what is below a node without a word, so what is below a deleted row goes.
   /// It goes last, because a row that was moved out before must survive with all that is below it.
   mutating func take(
-    _ changes: VersionedMap<RowKey, TableRow>, sortedBy number: (TableRow) -> Int64?
+    _ changes: VersionedMap<TableRowKey, SyncedRow>, sortedBy number: (SyncedRow) -> Int64?
   ) {
     isWhole = true
     for (key, row) in changes {
@@ -45,7 +48,7 @@ package struct TableState: Hashable, Sendable {
     }
   }
 
-  private mutating func removeBelow(_ key: RowKey, sortedBy number: (TableRow) -> Int64?) {
+  private mutating func removeBelow(_ key: TableRowKey, sortedBy number: (SyncedRow) -> Int64?) {
     var parents = [key]
     while let parent = parents.popLast() {
       let window = TableWindow.children(of: parent, limit: .max)
@@ -57,7 +60,7 @@ package struct TableState: Hashable, Sendable {
   }
 
   private mutating func replace(
-    _ key: RowKey, by new: TableRow?, sortedBy number: (TableRow) -> Int64?
+    _ key: TableRowKey, by new: SyncedRow?, sortedBy number: (SyncedRow) -> Int64?
   ) {
     if let old = rows[key] {
       for indexKey in TableIndexKey.keys(of: old, sortedBy: number) { index[indexKey] = nil }
@@ -77,9 +80,9 @@ package struct TableIndexKey: Hashable, Comparable, Sendable {
 
   package var kind: Kind
   package var number: Int64
-  package var row: RowKey
+  package var row: TableRowKey
 
-  static func keys(of row: TableRow, sortedBy number: (TableRow) -> Int64?) -> [TableIndexKey] {
+  static func keys(of row: SyncedRow, sortedBy number: (SyncedRow) -> Int64?) -> [TableIndexKey] {
     var keys: [TableIndexKey] = []
     if let parent = row.parent {
       keys.append(TableIndexKey(kind: .parent, number: parent.id, row: row.key))
@@ -100,41 +103,44 @@ package struct TableIndexKey: Hashable, Comparable, Sendable {
 /// that it draws in ``TableState/rows``.
 ///
 /// Its answer changes if a row enters it, leaves it or changes in it, and then only.
-package struct TableWindow: ViewQuery, Hashable {
+///
+///     let items = TableWindow.children(of: list, limit: 50)
+///     for await entries in await machine.changes(of: items) { … }
+public struct TableWindow: ViewQuery, Hashable {
   /// A row in a window.
-  package struct Entry: Hashable, Sendable {
+  public struct Entry: Hashable, Sendable {
     /// Its name.
-    package var row: RowKey
+    public var row: TableRowKey
     /// Its version. Another one means that the row must be drawn anew.
-    package var version: UInt64
+    public var version: UInt64
   }
 
   let kind: TableIndexKey.Kind
   let table: UInt8
   let numbers: ClosedRange<Int64>
   /// The most rows to show. A list that is scrolled raises it.
-  package var limit: Int
+  public var limit: Int
 
   /// The rows of the table below with this parent, ascending by ID.
-  package static func children(of parent: RowKey, limit: Int) -> TableWindow {
+  public static func children(of parent: TableRowKey, limit: Int) -> TableWindow {
     TableWindow(
       kind: .parent, table: parent.table &+ 1, numbers: parent.id...parent.id, limit: limit)
   }
 
   /// The rows of a table with a sort number in this range, ascending by it and by ID.
-  package static func sorted(
+  public static func sorted(
     _ table: UInt8, in numbers: ClosedRange<Int64>, limit: Int
   ) -> TableWindow {
     TableWindow(kind: .sortNumber, table: table, numbers: numbers, limit: limit)
   }
 
   /// O(log n + the rows shown).
-  package func answer(in state: TableState) -> [Entry] {
+  public func answer(in state: TableState) -> [Entry] {
     keys(in: state).map { Entry(row: $0.key.row, version: $0.value) }
   }
 
   /// O(log n + the rows shown + the rows that differ up to the window's end).
-  package func mayDiffer(from old: TableState, to new: TableState) -> Bool {
+  public func mayDiffer(from old: TableState, to new: TableState) -> Bool {
     let shown = keys(in: old)
     // If it is full, what comes after its last row does not matter.
     let end = shown.count < limit ? last : shown.last?.key
@@ -151,10 +157,10 @@ package struct TableWindow: ViewQuery, Hashable {
   }
 
   private var first: TableIndexKey {
-    TableIndexKey(kind: kind, number: numbers.lowerBound, row: RowKey(table, .min))
+    TableIndexKey(kind: kind, number: numbers.lowerBound, row: TableRowKey(table, .min))
   }
 
   private var last: TableIndexKey {
-    TableIndexKey(kind: kind, number: numbers.upperBound, row: RowKey(table, .max))
+    TableIndexKey(kind: kind, number: numbers.upperBound, row: TableRowKey(table, .max))
   }
 }

@@ -1,4 +1,4 @@
-package import UpdateMachine
+public import UpdateMachine
 
 // The saved form of the tables: one row for each row that is shown, one for each that is staged,
 // and one for the rest. The index is computed anew.
@@ -10,33 +10,33 @@ extension StoredTable {
 }
 
 extension TableStamp: Storable {
-  package func put(into bytes: inout ByteWriter) { bytes.put(milliseconds) }
+  public func put(into bytes: inout ByteWriter) { bytes.put(milliseconds) }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(milliseconds: try bytes.takeInt64())
   }
 }
 
-extension RowKey: StorableKey {
-  package func put(into bytes: inout ByteWriter) {
+extension TableRowKey: StorableKey {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(table)
     bytes.put(id)
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(try bytes.takeByte(), try bytes.takeInt64())
   }
 
-  package var keyBytes: [UInt8] { [table] + id.keyBytes }
+  public var keyBytes: [UInt8] { [table] + id.keyBytes }
 
-  package init(keyBytes: [UInt8]) throws(StoredFormError) {
+  public init(keyBytes: [UInt8]) throws(StoredFormError) {
     guard let table = keyBytes.first else { throw StoredFormError(expected: "a row's key") }
     self.init(table, try Int64(keyBytes: Array(keyBytes.dropFirst())))
   }
 }
 
-extension TableRow: Storable {
-  package func put(into bytes: inout ByteWriter) {
+extension SyncedRow: Storable {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(key)
     bytes.put(stamp)
     bytes.put(version)
@@ -44,7 +44,7 @@ extension TableRow: Storable {
     bytes.put(content?.parent)
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(
       try bytes.take(), stamp: try bytes.take(), version: try bytes.takeUInt64(), content: nil)
     let fields: JSONValue? = try bytes.takeOptional()
@@ -56,7 +56,7 @@ extension TableRow: Storable {
 }
 
 extension TableFinger: Storable {
-  package func put(into bytes: inout ByteWriter) {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(subscription)
     bytes.put(watermarks)
     switch progress {
@@ -74,7 +74,7 @@ extension TableFinger: Storable {
     }
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     let subscription = try bytes.takeUInt64()
     let watermarks: [TableStamp] = try bytes.takeArray()
     guard watermarks.count <= UInt8.max else { throw StoredFormError(expected: "fewer tables") }
@@ -104,12 +104,12 @@ extension TablePageEnd: Storable {
 }
 
 extension TableChange: Storable {
-  package func put(into bytes: inout ByteWriter) {
+  public func put(into bytes: inout ByteWriter) {
     bytes.put(name)
     bytes.put(JSONValue.object(arguments))
   }
 
-  package init(from bytes: inout ByteReader) throws(StoredFormError) {
+  public init(from bytes: inout ByteReader) throws(StoredFormError) {
     let name = try bytes.takeString()
     guard let change = TableChange(name: name, arguments: try bytes.take()) else {
       throw StoredFormError(expected: "a change of a row")
@@ -119,7 +119,7 @@ extension TableChange: Storable {
 }
 
 extension TableModel: StorableModel {
-  package func store(since old: TableModel?, into rows: inout RowWriter) {
+  public func store(since old: TableModel?, into rows: inout RowWriter) {
     rows.put(.shownRows, state.rows, since: old?.state.rows)
     rows.put(.stagedRows, staged, since: old?.staged)
     rows.put(.tablesHead, head, since: old?.head)
@@ -129,13 +129,13 @@ extension TableModel: StorableModel {
     [name.number, state.isWhole ? 1 : 0, startsAnew ? 1 : 0, UInt64(Schema.tableCount)]
   }
 
-  package init(stored rows: RowReader) throws(StoredFormError) {
+  public init(stored rows: RowReader) throws(StoredFormError) {
     let head: [UInt64]? = try rows.value(of: .tablesHead)
     guard let head, head.count == 4, head[3] == UInt64(Schema.tableCount) else {
       throw StoredFormError(expected: "the head of as many tables as the app has")
     }
-    let shown: VersionedMap<RowKey, TableRow> = try rows.map(of: .shownRows)
-    let staged: VersionedMap<RowKey, TableRow> = try rows.map(of: .stagedRows)
+    let shown: VersionedMap<TableRowKey, SyncedRow> = try rows.map(of: .shownRows)
+    let staged: VersionedMap<TableRowKey, SyncedRow> = try rows.map(of: .stagedRows)
     for (key, row) in shown where row.key != key || row.content == nil {
       throw StoredFormError(expected: "a row that is not deleted")
     }

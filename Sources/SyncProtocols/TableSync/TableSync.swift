@@ -3,7 +3,7 @@
 //
 // TableSync may use: JSON, Server.
 
-package import UpdateMachine
+public import UpdateMachine
 
 /// The client half: how the answer to a poll follows on a finger.
 ///
@@ -26,11 +26,11 @@ package import UpdateMachine
 /// Notifications come in the order of the changes, and stamps never go backwards in that order.
 /// Both are promises of the server. A database that stamps a row before its transaction commits
 /// breaks the second, and its clients would miss rows.
-package enum TableSync: SyncProtocol {
-  package typealias Place = TableFinger
-  package typealias Batch = TableBatch
+public enum TableSync: SyncProtocol {
+  public typealias Place = TableFinger
+  public typealias Batch = TableBatch
 
-  package static func advance(
+  public static func advance(
     _ finger: TableFinger, over batch: TableBatch
   ) -> SyncAdvance<TableFinger> {
     switch batch.content {
@@ -44,7 +44,7 @@ package enum TableSync: SyncProtocol {
   /// A watermark moves to the stamp of the page's last row. But it never moves beyond the time at
   /// which the first page was read: rows that changed then may sort before a later page.
   private static func page(
-    of fetch: TableFetch, from watermark: TableStamp, _ rows: [TableRow], isLast: Bool,
+    of fetch: TableFetch, from watermark: TableStamp, _ rows: [SyncedRow], isLast: Bool,
     _ finger: TableFinger, in batch: TableBatch
   ) -> SyncAdvance<TableFinger> {
     let isSame = batch.subscription == finger.subscription
@@ -77,7 +77,7 @@ package enum TableSync: SyncProtocol {
 
   /// Drops the notifications that were taken before: the answer to our last request was lost.
   private static func notifications(
-    after number: UInt64, _ rows: [TableRow], isAll: Bool, from finger: TableFinger,
+    after number: UInt64, _ rows: [SyncedRow], isAll: Bool, from finger: TableFinger,
     in batch: TableBatch
   ) -> SyncAdvance<TableFinger> {
     guard batch.subscription == finger.subscription, let heard = finger.progress.heard,
@@ -113,10 +113,11 @@ package enum TableSync: SyncProtocol {
 }
 
 extension ServerTerms {
-  /// The terms of a server of tables. It answers a waiting poll at the latest after the time
-  /// between two pings. Silence for one and a half times as long is an outage. Watermarks never
-  /// expire. A year stands for that.
-  package static func tableSync(pingingEvery period: TimeSpan = .seconds(20)) -> ServerTerms {
+  /// The terms of a server of tables. Watermarks never expire. A year stands for that.
+  ///
+  /// - Parameter period: the time between two pings, after which a waiting poll is answered at the
+  ///   latest. Silence for one and a half times as long is an outage.
+  public static func tableSync(pingingEvery period: TimeSpan = .seconds(20)) -> ServerTerms {
     ServerTerms(
       longDeadline: .milliseconds(period.milliseconds / 2 * 3), lifetime: .seconds(365 * 86_400))
   }

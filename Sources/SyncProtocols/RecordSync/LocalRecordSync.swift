@@ -1,0 +1,101 @@
+#if !hasFeature(Embedded)
+
+  public import UpdateMachine
+
+  /// One user's records on a server in this process, in real time, for examples, lessons and tests.
+  ///
+  ///     let server = LocalRecordSync(pullingEvery: .seconds(5))
+  ///     let machine = UpdateMachine(source: server.source(client: client))
+  ///
+  /// It answers each pull at once, and tells nobody of news: they come with the next pull.
+  public actor LocalRecordSync {
+    private var server = RecordServer(epoch: 1)
+    private let clock: any DriverClock
+    private let period: TimeSpan
+
+    /// Makes a server without records.
+    ///
+    /// - Parameters:
+    ///   - period: the time between two pulls of a client. Real apps pull every minute.
+    ///   - clock: gives the time from which stamps are made.
+    public init(
+      pullingEvery period: TimeSpan = .seconds(60), clock: any DriverClock = SystemClock()
+    ) {
+      self.period = period
+      self.clock = clock
+    }
+
+    /// Returns a source that connects a client to this server.
+    ///
+    /// - Parameter client: a random number, used by one store only and as long as that store. Draw
+    ///   a new one after a log-out, and without a store at each start.
+    public nonisolated func source(client: ClientID) -> LocalRecordSyncSource {
+      LocalRecordSyncSource(server: self, client: client)
+    }
+
+    /// The present records, each with all its columns.
+    public var records: VersionedMap<RecordKey, JSONObject> { server.records }
+
+    /// Sets columns of a record from outside, and creates it if it does not exist.
+    public func set(_ key: RecordKey, _ columns: JSONObject) {
+      server.set(key, columns, at: clock.now)
+    }
+
+    /// Deletes a record from outside.
+    public func delete(_ key: RecordKey) { server.delete(key, at: clock.now) }
+
+    func pull(
+      after finger: RecordFinger?, for client: ClientID
+    ) throws(SyncFailure) -> PulledRecords {
+      let schema = RecordSchema(RecordSchema.Version(1))
+      let request = try RecordPull(client: client, after: finger, schema: schema)
+      guard let answer = server.pull(request) else { throw .expired }
+      return answer
+    }
+
+    func push(_ mutations: [PushRequest<RecordChange>.Item], at finger: RecordFinger) -> PushAnswer
+    {
+      let refused = server.push(RecordPush(mutations, at: finger), at: clock.now)
+      return RecordPush.answer(to: mutations, refusing: refused, tookRest: server.takesRest)
+    }
+
+    func register(_ client: ClientID) throws(SyncFailure) -> Registered<
+      PulledRecords, RecordFinger
+    > {
+      let pulled = try pull(after: nil, for: client)
+      return Registered(
+        snapshot: pulled, finger: pulled.finger, terms: .recordSync(pullingEvery: period),
+        isComplete: pulled.isWhole)
+    }
+  }
+
+  /// A source that connects one client to a ``LocalRecordSync``.
+  public struct LocalRecordSyncSource: SyncSource {
+    public typealias Model = RecordModel
+    public typealias Sync = RecordSync
+
+    let server: LocalRecordSync
+    let client: ClientID
+
+    public func register() async throws(SyncFailure) -> Registered<PulledRecords, RecordFinger> {
+      try await server.register(client)
+    }
+
+    public func poll(
+      after finger: RecordFinger, waits: Bool
+    ) async throws(SyncFailure) -> PulledRecords {
+      try await server.pull(after: finger, for: client)
+    }
+
+    /// Does nothing: the server keeps nothing for a client.
+    public func release(_ log: RecordLog) async {}
+
+    public func push(
+      _ push: PushRequest<RecordChange>, at finger: RecordFinger?
+    ) async throws(PushFailure) -> PushAnswer {
+      guard let finger else { return .behind }  // Nothing has been pulled.
+      return await server.push(push.mutations, at: finger)
+    }
+  }
+
+#endif

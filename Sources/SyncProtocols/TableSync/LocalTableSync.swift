@@ -1,0 +1,93 @@
+#if !hasFeature(Embedded)
+
+  public import UpdateMachine
+
+  /// A server of tables in this process, in real time, for examples, lessons and tests.
+  ///
+  ///     let server = LocalTableSync(Shopping.self)
+  ///     let machine = UpdateMachine(source: server.source(client: client))
+  ///
+  /// A poll may wait: if it finds nothing new, it is answered as soon as a row changes, or after 50
+  /// seconds with a ping.
+  public actor LocalTableSync<Schema: TableSchema>: LocalServer {
+    private var server = TableServer(tableCount: Schema.tableCount)
+    let clock: any DriverClock
+    var waitingPolls = WaitingPolls()
+
+    /// Makes a server without rows.
+    ///
+    /// - Parameters:
+    ///   - schema: the app's tables.
+    ///   - clock: gives the time from which stamps are made, and tells how long a poll has waited.
+    public init(_ schema: Schema.Type, clock: any DriverClock = SystemClock()) {
+      self.clock = clock
+    }
+
+    /// Returns a source that connects a client to this server.
+    ///
+    /// - Parameter client: a random number, used by one store only and as long as that store. Draw
+    ///   a new one after a log-out, and without a store at each start.
+    public nonisolated func source(client: ClientID) -> LocalTableSyncSource<Schema> {
+      LocalTableSyncSource(server: self, client: client)
+    }
+
+    /// The present rows, without those that are deleted. Ascending by key.
+    public var rows: [SyncedRow] { server.rows }
+
+    /// Makes a change from outside. Every connected client will hear of it.
+    ///
+    /// Throws, and does nothing, if it is impossible. The codes of the refusal are those of
+    /// ``TableChange``.
+    public func change(_ change: TableChange) throws(ChangeRefusal) {
+      try server.make(change, at: clock.now)
+      tellNews()
+    }
+
+    func register(_ client: ClientID) -> TableSnapshot { server.register(client, at: clock.now) }
+
+    func poll(after finger: TableFinger, waits: Bool) async throws(SyncFailure) -> TableBatch {
+      server.advance(to: clock.now)
+      return try await firstNews(
+        in: { server.poll(finger, at: clock.now) },
+        isNews: { _ in !waits || server.hasNews(for: finger) })
+    }
+
+    func push(_ push: MutationPush) -> PushAnswer {
+      let answer = server.push(push, at: clock.now)
+      tellNews()
+      return answer
+    }
+  }
+
+  /// A source that connects one client to a ``LocalTableSync``.
+  public struct LocalTableSyncSource<Schema: TableSchema>: SyncSource {
+    public typealias Model = TableModel<Schema>
+    public typealias Sync = TableSync
+
+    let server: LocalTableSync<Schema>
+    let client: ClientID
+
+    public func register() async throws(SyncFailure) -> Registered<TableSnapshot, TableFinger> {
+      let snapshot = await server.register(client)
+      return Registered(
+        snapshot: snapshot, finger: snapshot.finger,
+        terms: .tableSync(pingingEvery: WaitingPolls.patience), isComplete: false)
+    }
+
+    public func poll(
+      after finger: TableFinger, waits: Bool
+    ) async throws(SyncFailure) -> TableBatch {
+      try await server.poll(after: finger, waits: waits)
+    }
+
+    /// Does nothing: the server ends a subscription that nobody polls.
+    public func release(_ log: TableLog) async {}
+
+    public func push(
+      _ push: PushRequest<TableChange>, at finger: TableFinger?
+    ) async throws(PushFailure) -> PushAnswer {
+      await server.push(MutationPush(push))
+    }
+  }
+
+#endif

@@ -1,0 +1,262 @@
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+/// Real actors, which share one server of tables in this process.
+@Suite(.timeLimit(.minutes(1))) struct LocalTableSyncTests {
+  /// A client's connection to the server, which a test can close.
+  struct Tunnel: SyncSource {
+    typealias Model = TableModel<Shopping>
+    typealias Sync = TableSync
+    let source: LocalTableSyncSource<Shopping>
+    let door = Door()
+
+    actor Door {
+      private(set) var isOpen = true
+      func set(_ isOpen: Bool) { self.isOpen = isOpen }
+    }
+
+    private func pass() async throws(SyncFailure) {
+      if !(await door.isOpen) { throw .unreachable }
+    }
+
+    func register() async throws(SyncFailure) -> Registered<TableSnapshot, TableFinger> {
+      try await pass()
+      return try await source.register()
+    }
+
+    func poll(after finger: TableFinger, waits: Bool) async throws(SyncFailure) -> TableBatch {
+      try await pass()
+      let batch = try await source.poll(after: finger, waits: waits)
+      try await pass()
+      return batch
+    }
+
+    func release(_ log: TableLog) async { await source.release(log) }
+
+    func push(
+      _ push: PushRequest<TableChange>, at finger: TableFinger?
+    ) async throws(PushFailure) -> PushAnswer {
+      do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
+      return try await source.push(push, at: finger)
+    }
+  }
+
+  /// A clock that stands still, and says when somebody sleeps.
+  struct StillClock: DriverClock {
+    let sleeps = AsyncStream.makeStream(of: Void.self)
+    var now: Moment { Moment(milliseconds: 0) }
+    var wallTime: WallTime { WallTime(milliseconds: 0) }
+
+    func sleep(until moment: Moment) async throws(CancellationError) {
+      sleeps.continuation.yield()
+      for await _ in AsyncStream.makeStream(of: Never.self).stream {}
+      throw CancellationError()
+    }
+  }
+
+  typealias Driver = UpdateMachine<Tunnel>
+
+  private let server = LocalTableSync(Shopping.self)
+  private let list = TableRowKey(0, 1)
+  private let milk = TableRowKey(1, 10)
+
+  private func tunnel(_ client: UInt64) -> Tunnel {
+    Tunnel(source: server.source(client: ClientID(client)))
+  }
+
+  private func fill() async throws {
+    try await server.change(.insert(list, parent: nil, ["name": "Groceries"]))
+    try await server.change(.insert(milk, parent: list.id, ["title": "Milk"]))
+  }
+
+  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
+  private func wait(
+    for machine: Driver, until isRight: (ReplicaState<Tunnel.Model>) -> Bool
+  ) async {
+    for await state in await machine.states() where isRight(state) { return }
+    Issue.record("the machine went away")
+  }
+
+  private func isShown(_ fields: JSONObject?, _ state: ReplicaState<Tunnel.Model>) -> Bool {
+    state.view?.isWhole == true && state.view?.rows[milk]?.content?.fields == fields
+  }
+
+  @Test func `a client registers, and changes from outside arrive`() async throws {
+    try await fill()
+    let machine = Driver(source: tunnel(1))
+    async let following: Void = machine.run()
+    await wait(for: machine) { isShown(["title": "Milk"], $0) }
+    try await server.change(.set(milk, ["done": true]))
+    await wait(for: machine) { isShown(["title": "Milk", "done": true], $0) }
+    try await server.change(.delete(list))
+    await wait(for: machine) { $0.view?.rows.isEmpty == true }
+    #expect(await machine.state.model?.client == ClientID(1))
+    await machine.stop()
+    await following
+  }
+
+  @Test func `a user's change arrives at a second client, and its maker sees it then`() async throws
+  {
+    try await fill()
+    let (me, her) = (Driver(source: tunnel(1)), Driver(source: tunnel(2)))
+    async let first: Void = me.run()
+    async let second: Void = her.run()
+    for machine in [me, her] { await wait(for: machine) { $0.freshness.claim == .connected } }
+    _ = try await me.mutate(.set(milk, ["title": "Oat milk"]))
+    for machine in [me, her] { await wait(for: machine) { isShown(["title": "Oat milk"], $0) } }
+    await me.stop()
+    await her.stop()
+    _ = await (first, second)
+  }
+
+  @Test func `two clients that change one row end with the same, in the server's order`()
+    async throws
+  {
+    try await fill()
+    let (me, her) = (Driver(source: tunnel(1)), Driver(source: tunnel(2)))
+    async let first: Void = me.run()
+    async let second: Void = her.run()
+    for machine in [me, her] { await wait(for: machine) { $0.freshness.claim == .connected } }
+    for round in 0..<3 as Range<Int64> {
+      _ = try await me.mutate(.set(milk, ["mine": JSONValue(integerLiteral: round)]))
+      _ = try await her.mutate(.set(milk, ["hers": JSONValue(integerLiteral: round)]))
+      _ = try await me.mutate(.set(milk, ["title": "mine"]))
+      _ = try await her.mutate(.set(milk, ["title": "hers"]))
+    }
+    for machine in [me, her] {
+      await wait(for: machine) {
+        let row = $0.view?.rows[milk]
+        return row?.version == 13 && row?.content?.fields["mine"] == 2
+      }
+    }
+    let truth = await server.rows
+    #expect(truth.last?.content?.fields["hers"] == 2)
+    #expect(await me.state.view?.rows.map { $0.value } == truth)
+    #expect(await her.state.view?.rows.map { $0.value } == truth)
+    await me.stop()
+    await her.stop()
+    _ = await (first, second)
+  }
+
+  @Test func `a change of what somebody has deleted is refused, and visibly set aside`()
+    async throws
+  {
+    try await fill()
+    let machine = Driver(source: tunnel(1))
+    async let following: Void = machine.run()
+    await wait(for: machine) { $0.freshness.claim == .connected }
+    try await server.change(.delete(milk))
+    let late = try await machine.mutate(.set(milk, ["title": "Soy milk"]))
+    #expect(await machine.acknowledged(late.ticket) == .setAside)
+    #expect(await machine.state.setAside.map { $0.change } == [.set(milk, ["title": "Soy milk"])])
+    #expect(await machine.discard(late.ticket))
+    await #expect(throws: ChangeRefusal("deleted")) {
+      try await server.change(.move(milk, parent: nil))
+    }
+    await machine.stop()
+    await following
+  }
+
+  @Test func `a change can be made only while connected`() async throws {
+    try await fill()
+    let mine = tunnel(1)
+    let machine = Driver(source: mine)
+    async let following: Void = machine.run()
+    await wait(for: machine) { $0.freshness.claim == .connected }
+    await mine.door.set(false)
+    try await server.change(.set(milk, ["done": true]))  // The poll that waited fails now.
+    await wait(for: machine) { $0.freshness.claim != .connected }
+    await #expect(throws: MutationError<Never>.notConnected) {
+      try await machine.mutate(.set(milk, ["title": "Oat milk"]))
+    }
+    #expect(isShown(["title": "Milk"], await machine.state))
+    await mine.door.set(true)
+    await machine.retryNow()
+    await wait(for: machine) { isShown(["title": "Milk", "done": true], $0) }
+    await machine.stop()
+    await following
+  }
+
+  @Test func `rows outlive the process, and what changed meanwhile is fetched`() async throws {
+    try await fill()
+    let store = MemoryStore()
+    let old = Driver(source: tunnel(1), store: store)
+    async let before: Void = old.run()
+    await wait(for: old) { isShown(["title": "Milk"], $0) && $0.isSaved }
+    await old.stop()
+    await before
+    try await server.change(.set(milk, ["done": true]))
+    let closed = tunnel(1)
+    await closed.door.set(false)
+    let new = Driver(source: closed, store: store)
+    async let after: Void = new.run()
+    await wait(for: new) { isShown(["title": "Milk"], $0) }
+    await closed.door.set(true)
+    await new.retryNow()
+    await wait(for: new) { isShown(["title": "Milk", "done": true], $0) }
+    await new.stop()
+    await after
+  }
+
+  @Test func `a cancelled poll ends at once, and a change wakes every poll that waits`()
+    async throws
+  {
+    let clock = StillClock()
+    let server = LocalTableSync(Shopping.self, clock: clock)
+    let source = server.source(client: ClientID(1))
+    var finger = try await source.register().finger
+    while case .next(let next, _, _) = TableSync.advance(
+      finger, over: try await source.poll(after: finger, waits: false))
+    { finger = next }
+    let place = finger
+    let polls = (0..<3).map { _ in Task { try await source.poll(after: place, waits: true) } }
+    var count = 0
+    for await _ in clock.sleeps.stream {
+      count += 1
+      if count == polls.count { break }
+    }
+    polls[0].cancel()
+    #expect(TableSync.advance(place, over: try await polls[0].value) == .seen)
+    try await server.change(.insert(list, parent: nil, [:]))
+    for poll in polls[1...] { #expect(try await poll.value.count == 2) }
+  }
+
+  @Test func `an answer that a source makes equals the server's`() throws {
+    var (server, draws) = (TableServer(tableCount: 2), Draws(seed: 1))
+    (server.pageMaximum, server.notificationMaximum) = (2, 2)
+    var finger = server.register(ClientID(1), at: Moment(milliseconds: 0)).finger
+    var kinds = (pages: 0, notifications: 0, losses: 0)
+    for round in 0..<500 as Range<Int64> {
+      let now = Moment(milliseconds: round / 3)
+      let key = TableRowKey(0, round)
+      if draws.happens(1, in: 3) { try server.make(.insert(key, parent: nil, [:]), at: now) }
+      if draws.happens(1, in: 15) { server.restart() }
+      let batch = server.poll(finger, at: now)
+      let request = TableRequest(after: finger, in: batch.subscription)
+      if batch.subscription != finger.subscription { kinds.losses += 1 }
+      switch (batch.content, request.want) {
+      case (.page(_, _, let rows, let isLast), .rows(let table, let from, let id)):
+        kinds.pages += 1
+        #expect(request.answer(rows, isLast: isLast, at: batch.asOf) == batch)
+        for row in rows {
+          #expect(row.key.table == table && row.stamp >= from ?? .distantPast)
+          #expect(row.stamp != from || id.map { $0 < row.key.id } ?? true)
+        }
+      case (.notifications(let heard, let rows, let isAll), .notifications(let asked)):
+        #expect(heard == asked)
+        kinds.notifications += 1
+        #expect(request.answer(rows, isLast: isAll, at: batch.asOf) == batch)
+      default: Issue.record("\(finger) asks for \(request.want)")
+      }
+      if case .next(let next, _, _) = TableSync.advance(finger, over: batch) { finger = next }
+    }
+    #expect(kinds.pages > 50 && kinds.notifications > 50 && kinds.losses > 5)
+  }
+}
+
+extension ReplicaState {
+  /// Whether everything applied is durable. The next poll waits for that, so a waiting poll proves
+  /// it.
+  fileprivate var isSaved: Bool { status?.outstanding?.waits == true }
+}
