@@ -160,7 +160,8 @@ import UpdateMachine
     #expect(client.freshness == "connecting since 100050, as of 0")
   }
 
-  /// Seed 24 of client-view: a subscription that only pinged for days never ended a row of failures.
+  /// Seed 24 of client-view: a subscription that only pinged for days never ended a row of
+  /// failures.
   @Test func `a ping of a subscription that has lasted ends the row of failures`() {
     for (span, wait) in [(1, "0.2"), (6, "0.1")] {
       var client = subscribed()

@@ -120,7 +120,8 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
       longDeadline: .seconds(100), lifetime: .seconds(365 * 86_400), cadence: cadence)
   }
 
-  /// A real one is asked every minute. One that holds a pull open, or goes on answering one, is ours.
+  /// A real one is asked every minute. One that holds a pull open, or goes on answering one, is
+  /// ours.
   package static var cadences: [Cadence] {
     [.waits, .waits, .pushed, .every(.seconds(60)), .every(.seconds(5)), .every(.seconds(300))]
   }
