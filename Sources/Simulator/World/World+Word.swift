@@ -72,7 +72,9 @@ extension World {
   /// A poll acknowledges everything up to its finger, so that state must be durable. A subscription
   /// acknowledges only where it begins.
   mutating func judgeAcknowledgement(_ client: Int, _ kind: Exchange<App>.Kind) {
-    guard faultPlan.settings(of: client).isDurable, case .poll(let finger, let waits) = kind else { return }
+    guard faultPlan.settings(of: client).isDurable, case .poll(let finger, let waits) = kind else {
+      return
+    }
     let machine = clients[client].body.machine
     let request = machine.status.outstanding?.id
     if waits, machine.terms.cadence == .pushed {
