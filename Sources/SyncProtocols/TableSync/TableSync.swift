@@ -113,12 +113,14 @@ public enum TableSync: SyncProtocol {
 }
 
 extension ServerTerms {
-  /// The terms of a server of tables. Watermarks never expire. A year stands for that.
+  /// The terms of a server of tables. Clients subscribe: after each answer of a waiting poll, the
+  /// next one goes on. Watermarks never expire. A year stands for that.
   ///
   /// - Parameter period: the time between two pings, after which a waiting poll is answered at the
   ///   latest. Silence for one and a half times as long is an outage.
   public static func tableSync(pingingEvery period: TimeSpan = .seconds(20)) -> ServerTerms {
     ServerTerms(
-      longDeadline: .milliseconds(period.milliseconds / 2 * 3), lifetime: .seconds(365 * 86_400))
+      longDeadline: .milliseconds(period.milliseconds / 2 * 3), lifetime: .seconds(365 * 86_400),
+      cadence: .pushed)
   }
 }
