@@ -1,4 +1,5 @@
 import Testing
+import UpdateMachine
 
 @testable import Simulator
 
