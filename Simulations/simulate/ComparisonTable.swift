@@ -25,7 +25,8 @@ struct ComparisonTable {
       `protocol` = measures.spoken.rawValue
       asks =
         switch measures.cadence {
-        case .waits, .pushed: "waits"
+        case .waits: "waits"
+        case .pushed: "subscribes"
         case .every(let period): "every \(period.milliseconds / 1000) s"
         }
       changes = mean(measures.changes)

@@ -21,7 +21,7 @@ import UpdateMachine
 
     init() throws {
       checker = Checker(
-        clients: 1, settings: MachineSettings(), latency: .milliseconds(50), seed: 1)
+        machines: [MachineSettings()], latency: .milliseconds(50), seed: 1)
       give(.app(.started(foreground: true)), at: 0)
       give(.loaded(nil, age: nil), at: 0)
       let queue = try server.beginRegister(at: CheckerTests.at(10)).get()

@@ -107,6 +107,17 @@ struct EventStreamOrderTests {
     return world
   }
 
+  /// Without a look at the law, the answer to a later poll acknowledges whatever was accepted.
+  @Test func `first writer wins: a change that was accepted and then dropped is overruled`() throws {
+    var world = try conflict(.firstWriterWins)
+    world.pushAll(1)
+    #expect(world.devices[1].client.pending.count == 1, "accepted, and not seen yet")
+    world.devices[1].answer(.failure(.timedOut), at: world.now)
+    world.settle()
+    #expect(world.devices[1].client.view?.list == [])
+    #expect(world.devices[1].client.local?.outbox.state(of: MutationTicket(1)) == .overruled)
+  }
+
   @Test func `first writer wins: the update is dropped, and its maker sees that`() throws {
     var world = try conflict(.firstWriterWins)
     world.serve(1)  // It hears of the deletion before its push was taken.

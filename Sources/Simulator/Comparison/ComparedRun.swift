@@ -49,6 +49,7 @@ struct ComparedRun<Compared: ComparedProtocol> {
     var isOnline = true
     var disk: (saved: Saved, at: Moment)?
     var timers: [TimerID] = []
+    var lastPoll: RequestID?
     var unseen: [(edit: ItemEdit, madeAt: Moment)] = []
     var unsettled: [MutationTicket] = []
     var retried: [MutationTicket] = []
@@ -310,8 +311,12 @@ struct ComparedRun<Compared: ComparedProtocol> {
       let input = Client.Input.failed(id, .unreachable, hasLeft: false)
       return agenda.add(.isAnswered(exchange: number, input), at: now + .milliseconds(10))
     }
-    measures.requests += 1
-    measures.bytesUp += json.byteCount
+    // A subscription that goes on is no new request.
+    if devices[device].lastPoll != id {
+      measures.requests += 1
+      measures.bytesUp += json.byteCount
+    }
+    if case .poll = request { devices[device].lastPoll = id }
     if !trip.isRequestLost { agenda.add(.arrives(exchange: number), at: now + trip.there) }
   }
 

@@ -7,7 +7,7 @@ enum ComparedTables: ComparedProtocol {
   typealias Server = TablesServer
 
   static var spoken: LibraryWorld.SpokenProtocol { .tableSync }
-  static var cadence: Cadence { .waits }
+  static var cadence: Cadence { .pushed }
 
   static func server(_ settings: ServerSettings) -> TablesServer {
     TablesServer(truth: TablesTruth(), settings: settings, at: Moment(milliseconds: 0))

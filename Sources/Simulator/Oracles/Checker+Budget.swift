@@ -50,7 +50,7 @@ extension Checker {
       let out = now - before.sent
       if hasMoved || (before.isComplete && before.waits && out >= settings.productive) {
         accounts[client].budget.noteProgress()
-      } else if before.isSubscribed, before.isComplete {
+      } else if before.isSubscribed, before.isComplete, effects.cancel == nil || before.isOverdue {
         return  // A subscription's server says that it is there, as often as it likes.
       } else if !before.isComplete || (before.waits && !before.isOverdue) {
         // Another client ended the poll, old events came again, or the server does not give what it

@@ -44,7 +44,7 @@ extension Checker {
     }
     var machine =
       accounts[client].machine.take()
-      ?? Machine(incarnation: body.machine.incarnation, settings: body.machine.settings)
+      ?? Machine(incarnation: body.machine.incarnation, settings: accounts[client].settings)
     let count = effects.heard.count
     var release: Place.Log?
     var isRefused = false
@@ -55,7 +55,7 @@ extension Checker {
       case .restored(let finger, let terms, let age):
         machine = Machine(
           restoring: finger, terms: terms, age: age, at: now, incarnation: machine.incarnation,
-          settings: machine.settings)
+          settings: accounts[client].settings)
       case .input(let input): own = machine.handle(input, at: now)
       }
       release = release ?? own.release
@@ -140,7 +140,9 @@ extension Checker {
     let effects = twice.handle(input, at: now)
     var holds = SupersededOracle.holds(
       before: body.machine, after: twice.machine, effects: effects.machine)
-    if body.machine.terms.cadence == .pushed, let request = body.status.outstanding, request.waits {
+    if case .batchArrived(let id, _) = input, body.machine.terms.cadence == .pushed,
+      let request = body.status.outstanding, request.waits, request.id == id
+    {
       holds = twice.finger == body.finger && twice.status.outstanding?.id == request.id
     }
     holds = holds && effects.outbox.push == nil && effects.pages.fetch.isEmpty

@@ -23,6 +23,7 @@ struct Checker<App: SimulatedApp> {
   typealias Heard = MachineHeard<Place>
   typealias Effects = Machine<Place>.Effects
 
+  /// The settings that all machines share: all but whether they are durable.
   let settings: MachineSettings
   /// The longest one-way latency.
   let latency: TimeSpan
@@ -38,6 +39,7 @@ struct Checker<App: SimulatedApp> {
   /// What is remembered of one client. It is a class, so that reading one word of it copies nothing
   /// else.
   final class Account {
+    let settings: MachineSettings
     /// The checker's own machine, which takes the same inputs.
     var machine: Machine<Place>?
     var walls = WallsOracle()
@@ -67,7 +69,10 @@ struct Checker<App: SimulatedApp> {
     /// Whether the last input may end an outage, or may restart the time it is counted from.
     var endsOutage = false
 
-    init(budget: BudgetOracle) { self.budget = budget }
+    init(_ settings: MachineSettings) {
+      self.settings = settings
+      budget = BudgetOracle(settings: settings)
+    }
   }
 
   /// What is remembered of a machine while it takes an input.
@@ -131,17 +136,18 @@ struct Checker<App: SimulatedApp> {
     }
   }
 
-  init(clients: Int, settings: MachineSettings, latency: TimeSpan, seed: UInt64) {
-    self.settings = settings
+  /// - Parameter machines: the settings of each client's machine.
+  init(machines: [MachineSettings], latency: TimeSpan, seed: UInt64) {
+    settings = machines.first ?? MachineSettings()
     self.latency = latency
-    accounts = (0..<clients).map { _ in Account(budget: BudgetOracle(settings: settings)) }
-    hadWrongAge = [Bool](repeating: false, count: clients)
+    accounts = machines.map { Account($0) }
+    hadWrongAge = [Bool](repeating: false, count: machines.count)
     result = RunResult(seed: seed)
   }
 
   /// A new process begins. What its predecessor did does not bind it.
   mutating func beginIncarnation(of client: Int) {
-    accounts[client] = Account(budget: BudgetOracle(settings: settings))
+    accounts[client] = Account(accounts[client].settings)
   }
 
   /// A device wakes. What reached it while it slept is not news.

@@ -88,7 +88,7 @@ struct World<App: SimulatedApp> {
     self.faultPlan = faultPlan
     self.choices = choices
     checker = Checker(
-      clients: configuration.clients, settings: faultPlan.settings,
+      machines: (0..<configuration.clients).map { faultPlan.settings(of: $0) },
       latency: faultPlan.latencyMaximum, seed: configuration.seed)
   }
 

@@ -20,7 +20,8 @@
     ///   - clock: tells how long a poll has waited.
     public init(law: StreamConflictLaw, clock: any DriverClock = SystemClock()) {
       self.clock = clock
-      server = StreamServer(StreamID(1), law: law)
+      // A stream of its own: a client that has kept another one must not go on in this.
+      server = StreamServer(StreamID(.random(in: 1...(.max))), law: law)
     }
 
     /// Returns a source that connects a client to this server.
@@ -45,12 +46,14 @@
     ///   - change: what was made, under a new ID. What its maker had seen is set here.
     ///   - client: its maker; none of the clients that are connected.
     ///   - seen: the last event that its maker had seen; `nil`, the default, and anything beyond
-    ///     the stream's end: all of them.
+    ///     the stream's end: all of them. A maker never goes back: what it had seen at an earlier
+    ///     change it has seen now.
     public func write(
       _ change: StreamChange, by client: ClientID, havingSeen seen: StreamSequence? = nil
     ) {
       var change = change
-      change.preceding = min(seen ?? server.latest, server.latest)
+      change.preceding = max(
+        min(seen ?? server.latest, server.latest), server.seen(by: client))
       change.clientSequence = UInt64(server.events.count)
       server.write(change, by: client, at: clock.now)
       tellNews()

@@ -195,10 +195,16 @@ extension MutationPush {
 }
 
 extension JSONValue {
-  /// The number with these bits: JSON's integers have 64, and a sign.
+  /// The number with these bits: our integers have 64, and a sign.
   fileprivate init(bits: UInt64) { self.init(integerLiteral: Int64(bitPattern: bits)) }
 
-  package var bits: UInt64? { int64.map { UInt64(bitPattern: $0) } }
+  ///
+  /// A server may write a large one without a sign.
+  package var bits: UInt64? {
+    if let int64 { return UInt64(bitPattern: int64) }
+    guard case .number(let number) = self else { return nil }
+    return UInt64(number.text)
+  }
 
   fileprivate init(_ fields: StreamFields) {
     var object = JSONObject()

@@ -92,13 +92,23 @@ public struct StreamModel: SyncModel, Equatable {
 
   public static var delivery: MutationDelivery { .atLeastOnce }
 
-  /// An event of ours, once it is shown. One that the law drops acknowledges nothing: its change is
-  /// overruled.
+  /// An event of ours, once it is shown and the law does not drop it.
   public func echo(in step: StreamStep) -> MutationTicket? {
-    guard case .event(let event) = step, event.client == state.client,
-      event.sequence <= state.latest, !state.hasDropped(event.change.id)
-    else { return nil }
+    guard let event = own(step), !state.hasDropped(event.change.id) else { return nil }
     return event.ticket
+  }
+
+  /// An event of ours that the law drops as soon as it is shown.
+  public func overruled(in step: StreamStep) -> MutationTicket? {
+    guard let event = own(step), state.hasDropped(event.change.id) else { return nil }
+    return event.ticket
+  }
+
+  private func own(_ step: StreamStep) -> StreamEvent? {
+    guard case .event(let event) = step, event.client == state.client,
+      event.sequence <= state.latest
+    else { return nil }
+    return event
   }
 }
 

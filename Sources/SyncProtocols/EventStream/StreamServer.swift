@@ -58,6 +58,9 @@ package struct StreamServer: Sendable {
   /// The latest sequence of which readers are told.
   private var toldLatest: StreamSequence { falseLatest ?? latest }
 
+  /// What a client had seen, as far as its events tell.
+  func seen(by client: ClientID) -> StreamSequence { seen[client.number] ?? .none }
+
   // MARK: Reads
 
   /// Answers a register with the first page. A client that has no name yet gets one.
@@ -65,11 +68,13 @@ package struct StreamServer: Sendable {
     _ client: ClientID?, scope: [ViewKey]? = nil, at now: Moment
   ) -> StreamSnapshot {
     if client == nil { clientCount += 1 }
-    let scope = scope.map { $0.sorted() }
+    let scope = scope.map { keys in
+      keys.sorted().reduce(into: [ViewKey]()) { if $0.last != $1 { $0.append($1) } }
+    }
     let request = StreamRequest(stream: stream, scope: scope, holes: [], after: .none)
     let client = client ?? ClientID(clientCount)
     return StreamSnapshot(
-      client: client, law: law, scope: scope, seen: seen[client.number] ?? .none,
+      client: client, law: law, scope: scope, seen: seen(by: client),
       batch: answer(to: request, at: now))
   }
 

@@ -9,7 +9,8 @@
   ///
   /// It answers each pull at once, and tells nobody of news: they come with the next pull.
   public actor LocalRecordSync {
-    private var server = RecordServer(epoch: 1)
+    // Another epoch at each start: what a client has kept of an earlier server is of no use.
+    private var server = RecordServer(epoch: .random(in: 1...(.max)))
     private let clock: any DriverClock
     private let period: TimeSpan
 

@@ -87,7 +87,8 @@ public struct RecordPull: Hashable, Sendable {
       answer.pulledAt = min(pulledAt, finger.lastPulledAt)
       answer.isCurrent = isCurrent && pulledAt == finger.lastPulledAt
     } else if last == nil {
-      answer.content = .changes(since: finger.lastPulledAt)
+      // A replica that lags brings nothing, and starts no later than it ends.
+      answer.content = .changes(since: min(pulledAt, finger.lastPulledAt))
     }
     return answer
   }

@@ -14,7 +14,7 @@
     fileprivate var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
     fileprivate var count: UInt64 = 0
 
-    /// How long a poll waits. It is less than the deadline in the terms of every protocol.
+    /// How long a poll waits. It is less than the deadline in the terms of these servers.
     static var patience: TimeSpan { .seconds(50) }
   }
 

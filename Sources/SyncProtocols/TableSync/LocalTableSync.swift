@@ -80,7 +80,7 @@
       try await server.poll(after: finger, waits: waits)
     }
 
-    /// Does nothing: the server ends a subscription that nobody polls.
+    /// Does nothing: the server forgets a subscription that nobody polls when it hears of another.
     public func release(_ log: TableLog) async {}
 
     public func push(

@@ -13,8 +13,9 @@ public struct TableRequest: Hashable, Sendable {
     /// with a greater ID. Ascending by stamp and ID, as many as the server likes, but one at least
     /// if there is any. What is deleted is among them. `nil`: from the beginning, whatever the ID.
     case rows(table: UInt8, from: TableStamp?, afterID: Int64?)
-    /// The notifications of the subscription after this many, in the order of the changes. They
-    /// acknowledge the earlier ones, which the server may forget. It may wait until there are any,
+    /// The notifications of the subscription after this many, in the order of the changes. The
+    /// server may forget the earlier ones. A client that was killed may ask for some of them again:
+    /// then the subscription is gone, as if it had ended. The answer may wait until there are any,
     /// but not longer than the terms say (`ServerTerms.tableSync`).
     case notifications(after: UInt64)
   }

@@ -239,6 +239,8 @@ extension LocalChanges {
   where Model.Change == Change {
     if let ticket = model.echo(in: event) {
       confirm(model.state, echo: ticket)
+    } else if let ticket = model.overruled(in: event) {
+      confirm(model.state, overruling: ticket)
     } else {
       let confirmation = model.confirmation
       confirm(model.state, through: confirmation.last, refusal: confirmation.refusal)

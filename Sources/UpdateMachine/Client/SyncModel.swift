@@ -57,6 +57,10 @@ public protocol SyncModel: Sendable {
   /// knows no IDs, an event with the client's own name for a change confirms it.
   func echo(in event: Event) -> MutationTicket?
 
+  /// Returns the client's change that this event shows to be without effect for good; `nil`, the
+  /// default: none. It ends as ``MutationState/overruled``.
+  func overruled(in event: Event) -> MutationTicket?
+
   /// What the server does with a second copy of a change. ``MutationDelivery/exactlyOnce`` by
   /// default.
   static var delivery: MutationDelivery { get }
@@ -114,6 +118,9 @@ extension SyncModel {
 
   @inlinable
   public func echo(in event: Event) -> MutationTicket? { nil }
+
+  @inlinable
+  public func overruled(in event: Event) -> MutationTicket? { nil }
 
   @inlinable
   public static var delivery: MutationDelivery { .exactlyOnce }

@@ -21,7 +21,8 @@
     /// start, and after an expiry or a refusal.
     func register() async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place>
 
-    /// Asks for the events after a finger, which acknowledges everything up to it.
+    /// Asks for the events after a finger, which acknowledges everything up to it, unless a
+    /// subscription goes on.
     ///
     /// - Parameters:
     ///   - finger: the place up to which everything is applied and, with a store, written. Where a

@@ -82,6 +82,13 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     view.confirm(confirmed)
   }
 
+  /// Takes a newer confirmed state, in which the mutation of `ticket` has no effect for good.
+  @usableFromInline
+  package mutating func confirm(_ confirmed: Change.State, overruling ticket: MutationTicket) {
+    outbox.overrule(ticket)
+    view.confirm(confirmed)
+  }
+
   /// Calls ``Outbox/confirmAccepted(before:)``: the confirmed state is a snapshot requested at
   /// `sent`.
   @usableFromInline

@@ -66,6 +66,18 @@ extension Outbox {
     changed()
   }
 
+  /// Removes a mutation that has reached the server, and has no effect there for good. Harmless if
+  /// it has left the outbox already.
+  package mutating func overrule(_ ticket: MutationTicket) {
+    guard let index = index(of: ticket) else { return }
+    let pending = queue.remove(at: index)
+    size -= pending.change.boundedSize
+    overruled += pending.tickets.ranges
+    forgetOldest()
+    queueVersion += 1
+    changed()
+  }
+
   /// Acknowledges what the server had accepted before `sent`, when the snapshot was requested. The
   /// snapshot contains all of that. Its echo may be in a log that is no longer read. Only for
   /// servers that count no IDs; others report the last mutation ID.
