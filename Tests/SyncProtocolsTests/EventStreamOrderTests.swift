@@ -108,7 +108,8 @@ struct EventStreamOrderTests {
   }
 
   /// Without a look at the law, the answer to a later poll acknowledges whatever was accepted.
-  @Test func `first writer wins: a change that was accepted and then dropped is overruled`() throws {
+  @Test func `first writer wins: a change that was accepted and then dropped is overruled`() throws
+  {
     var world = try conflict(.firstWriterWins)
     world.pushAll(1)
     #expect(world.devices[1].client.pending.count == 1, "accepted, and not seen yet")

@@ -21,7 +21,8 @@
     public init(law: StreamConflictLaw, clock: any DriverClock = SystemClock()) {
       self.clock = clock
       // A stream of its own: a client that has kept another one must not go on in this.
-      server = StreamServer(StreamID(.random(in: 1...(.max))), law: law)
+      var random = SystemRandomNumberGenerator()
+      server = StreamServer(StreamID(.random(in: 1...(.max), using: &random)), law: law)
     }
 
     /// Returns a source that connects a client to this server.

@@ -9,8 +9,7 @@
   ///
   /// It answers each pull at once, and tells nobody of news: they come with the next pull.
   public actor LocalRecordSync {
-    // Another epoch at each start: what a client has kept of an earlier server is of no use.
-    private var server = RecordServer(epoch: .random(in: 1...(.max)))
+    private var server: RecordServer
     private let clock: any DriverClock
     private let period: TimeSpan
 
@@ -22,6 +21,9 @@
     public init(
       pullingEvery period: TimeSpan = .seconds(60), clock: any DriverClock = SystemClock()
     ) {
+      // Another epoch each time: what a client has kept of an earlier server is of no use.
+      var random = SystemRandomNumberGenerator()
+      server = RecordServer(epoch: .random(in: 1...(.max), using: &random))
       self.period = period
       self.clock = clock
     }
