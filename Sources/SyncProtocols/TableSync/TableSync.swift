@@ -120,7 +120,7 @@ extension ServerTerms {
   ///   latest. Silence for one and a half times as long is an outage.
   public static func tableSync(pingingEvery period: TimeSpan = .seconds(20)) -> ServerTerms {
     ServerTerms(
-      longDeadline: period + .milliseconds(period.milliseconds / 2 + 1),
+      longDeadline: period + .milliseconds(max(period.milliseconds / 2, 1)),
       lifetime: .seconds(365 * 86_400),
       cadence: .pushed)
   }
