@@ -72,7 +72,9 @@ extension World {
   ) {
     checker.judge(input, effects, client, held.body, server, at: now)
     if isTraced { noteTrace(client, input, effects) }
-    guard App.User.acts else { return }
+    // What a driver does in the moment in which its process crashes is lost with the process, and an
+    // older form may already be on the disk.
+    guard App.User.acts, clients[client].isRunning else { return }
     let device = clients[client]
     device.user.took(
       input, effects, held.body, reading: { device.disk.rows(for: $0) }, at: now)
