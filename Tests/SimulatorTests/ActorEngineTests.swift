@@ -113,23 +113,6 @@ struct ActorEngineTests {
       })
   }
 
-  /// A user made several changes in one moment. The process crashed at the save of the first, and an
-  /// older form came back, before the world heard of the second. The oracle looked for what was
-  /// stored in the older form.
-  @Test func `seed 1887 of streams: a user may act in the moment of a crash`() throws {
-    let configuration = SimulationConfiguration(seed: 1887)
-    let run = Simulation<StreamsApp>.runActors(configuration, isTraced: true)
-    #expect(run.result.finding == nil)
-    let lines = ToldRun(run.trace.lines).lines
-    let comesBack = try #require(lines.firstIndex { $0.text.hasPrefix("old-outbox") })
-    let place = try #require(lines[comesBack...].firstIndex { $0.text == "crashes" })
-    let crash = lines[place]
-    #expect(
-      lines[place...].contains {
-        $0.client == crash.client && $0.moment == crash.moment && $0.text.hasPrefix("the user ")
-      })
-  }
-
   // MARK: Plants
 
   @Test(arguments: Plant.all)
