@@ -72,8 +72,9 @@ extension World {
   ) {
     checker.judge(input, effects, client, held.body, server, at: now)
     if isTraced { noteTrace(client, input, effects) }
-    // What a driver does in the moment in which its process crashes is lost with the process, and an
-    // older form may already be on the disk.
+    // What a driver does in the moment in which its process crashes is lost with the process, and
+    // an older form may already be on the disk. Story (seed 1887 of streams, real actors): several
+    // changes in one moment, and a crash at the save of the first.
     guard App.User.acts, clients[client].isRunning else { return }
     let device = clients[client]
     device.user.took(
