@@ -60,6 +60,21 @@ struct ZooReportTests {
     #expect(json["techniques"] == nil)
   }
 
+  @Test func `a survivor's row tells its runs, and whether its time was up`() throws {
+    var survivor = caught("slow", by: nil, 600_000)
+    survivor.survivedRuns = 7
+    survivor.isCutShort = true
+    let totals = ZooTotals(technique: .default, catches: [survivor])
+    #expect(totals.table.contains("slow    22   nobody    7     600000  –"))
+    #expect(
+      totals.table.contains("Survived, and its time was up (--seconds) before its seeds were: slow")
+    )
+    #expect(totals.medianMilliseconds == nil)
+    let mutants = try #require(try object(totals.json())["mutants"] as? [[String: Any]])
+    #expect(mutants.first?["survivedRuns"] as? Int == 7)
+    #expect(mutants.first?["isCutShort"] as? Bool == true)
+  }
+
   @Test func `a report on no mutants has no numbers`() throws {
     let totals = ZooTotals(technique: .explorer, catches: [])
     #expect(totals.table.contains("found                 0 of 0 (0.0 %)"))
@@ -97,7 +112,9 @@ struct ZooReportTests {
     #expect(found.choicesLeft == 4)
     #expect(found.shrinkingMilliseconds == 20)
     let nothing = #"{"seeds":7,"failures":0,"traceHash":"00","failure":null}"#
-    #expect(!reading(nothing, code: 0).isFound)
+    let survivor = reading(nothing, code: 0)
+    #expect(!survivor.isFound)
+    #expect(survivor.survivedRuns == 7)
   }
 
   @Test func `a trap counts as found, a hang only if it came after the finding`() {
@@ -127,7 +144,8 @@ struct ZooReportTests {
   // MARK: Usage
 
   @Test(arguments: [
-    ("zoo --budget 0", "simulate zoo: --budget needs a whole number from 1 to 100000"),
+    ("zoo --seeds 0", "simulate zoo: --seeds needs a whole number from 1 to 1000000000"),
+    ("zoo --seconds 0", "simulate zoo: --seconds needs a whole number from 1 to 100000"),
     ("zoo --technique luck", "unknown technique \"luck\". There are: default, no-swarm"),
     ("zoo --compare --technique explorer", "--compare hunts with all techniques"),
     ("zoo --package-path /", "simulate zoo: no Package.swift in / or above it"),

@@ -14,11 +14,11 @@ enum Technique: String, CaseIterable, Sendable {
   case explorer
 
   /// The arguments of the copy's command, except those that depend on the mutant.
-  func words(budget: Int, shrinking: Int) -> [String] {
+  func words(budget: Hunt.Budget, shrinking: Int) -> [String] {
     if self == .explorer { return ["explore", "--json"] }
     let hunt = [
-      "run", "--until-failure", "--json", "--jobs", "1", "--seeds", "1000000000000", "--seconds",
-      "\(budget)", "--shrink", "\(shrinking)",
+      "run", "--until-failure", "--json", "--jobs", "1", "--seeds", "\(budget.seeds)",
+      "--seconds", "\(budget.seconds)", "--shrink", "\(shrinking)",
     ]
     switch self {
     case .default, .explorer: return hunt
@@ -36,7 +36,8 @@ struct Catch: Sendable {
   var seed: UInt64?
   /// The number of runs until it was found.
   var runs: Int64?
-  /// The time until it was found. It includes the start of the process only for a trap.
+  /// The time until it was found, or until its seeds were used up. It includes the start of the
+  /// process only for a trap.
   var milliseconds: Double?
   /// The number of choices left after the failing run was made small.
   var choicesLeft: Int64?
@@ -44,6 +45,10 @@ struct Catch: Sendable {
   /// Whether it exceeded its time in a run that never ends. No oracle objects to that, so a mutant
   /// that hangs survives.
   var isHung = false
+  /// The number of runs in which nothing objected, if nothing found it.
+  var survivedRuns: Int64?
+  /// Whether its time was up before its seeds were.
+  var isCutShort = false
 
   var isFound: Bool { oracle != nil }
 
@@ -83,13 +88,19 @@ extension Mutant {
 struct Hunt: Sendable {
   var executable: String
   var technique: Technique
-  /// The time for each mutant, in seconds.
-  var budget: Int
+  var budget: Budget
   /// The time for making a failing run small, in milliseconds.
   var shrinking: Int
   var jobs: Int
 
-  /// The seconds by which a process may exceed its budget: for a run that began late, and for
+  /// How long each mutant is hunted. The seeds decide, so that the result is the same on any
+  /// machine; the seconds end what hangs.
+  struct Budget: Sendable {
+    var seeds = 20_000
+    var seconds = 600
+  }
+
+  /// The seconds by which a process may exceed its time: for a run that began late, and for
   /// shrinking.
   private static let grace = 8
   /// The memory limit of a mutant's process, in kilobytes, where the system supports it.
@@ -148,7 +159,7 @@ struct Hunt: Sendable {
     }
     var explored = hunt(mutant, .explorer)
     guard explored.isFound else { return found }
-    explored.milliseconds = (explored.milliseconds ?? 0) + Double(budget) * 1000
+    explored.milliseconds = (explored.milliseconds ?? 0) + (found.milliseconds ?? 0)
     return explored
   }
 
@@ -167,7 +178,12 @@ struct Hunt: Sendable {
       Schemata.number(of: mutant.name),
       technique.words(budget: budget, shrinking: shrinking) + engine)
     let milliseconds = (ContinuousClock.now - start).milliseconds
-    return Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
+    var result = Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
+    if let runs = result.survivedRuns {
+      result.isCutShort = runs < Int64(budget.seeds)
+      result.milliseconds = milliseconds
+    }
+    return result
   }
 
   /// Runs the copy's command with one mutant active; 0: none.
@@ -178,7 +194,7 @@ struct Hunt: Sendable {
       environment: [
         ScratchPackage.variable: "\(number)", "SWIFT_BACKTRACE": "enable=no",
       ],
-      limit: .seconds(budget + Hunt.grace) + .milliseconds(shrinking))
+      limit: .seconds(budget.seconds + Hunt.grace) + .milliseconds(shrinking))
     return process.run()
   }
 
@@ -198,7 +214,11 @@ struct Hunt: Sendable {
       guard end.code == ExitCode.failure.rawValue else { return result }
       result.oracle = "explorer"
       result.milliseconds = ExploreAnswer(end.output).map { $0.seconds * 1000 } ?? milliseconds
-    } else if let failure = RunAnswer(end.output)?.failure {
+    } else if let answer = RunAnswer(end.output) {
+      guard let failure = answer.failure else {
+        result.survivedRuns = answer.seeds
+        return result
+      }
       result.oracle = failure.oracle
       result.seed = failure.seed
       result.runs = failure.runs

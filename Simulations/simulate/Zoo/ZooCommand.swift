@@ -11,12 +11,13 @@ extension Simulate {
 
       Hunts mutants: small changes of the sources, each of which is a bug that somebody once had. It
       copies the package and builds the copy with all mutants; each process turns one of them on.
-      It hunts each mutant with simulate run, until a check fails or the budget is spent. Then
+      It hunts each mutant with simulate run, until a check fails or the seeds are used up. Then
       simulate explore hunts the survivors, except for those in the driver. A mutant that crashes
       counts as found; a mutant that never ends does not.
 
         --only NAME,…   hunt these mutants only
-        --budget N      seconds for each mutant (10)
+        --seeds N       runs for each mutant (20000)
+        --seconds N     the longest time for each mutant (600); a hunt that it cuts short is marked
         --shrink MS     milliseconds to make each failure smaller (1500); 0: do not try
         --jobs N        mutants at the same time (one for each core)
         --technique T   default

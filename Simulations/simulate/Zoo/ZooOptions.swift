@@ -6,7 +6,7 @@ struct ZooOptions {
   var from: URL
   var scratch: URL
   var only: [String]?
-  var budget = 10
+  var budget = Hunt.Budget()
   var shrinking = 1500
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   var techniques: [Technique] = [.default]
@@ -14,8 +14,8 @@ struct ZooOptions {
   var listsOnly = false
 
   static let names = [
-    "--only", "--from", "--budget", "--shrink", "--jobs", "--technique", "--package-path",
-    "--scratch",
+    "--only", "--from", "--seeds", "--seconds", "--shrink", "--jobs", "--technique",
+    "--package-path", "--scratch",
   ]
   static let flags = ["--compare", "--list", "--json"]
 
@@ -28,7 +28,8 @@ struct ZooOptions {
     from = folder("--from") ?? root.appending(path: "Simulations/Zoo")
     scratch = folder("--scratch") ?? root.appending(path: ".build/zoo")
     only = arguments.values["--only"].map { $0.split(separator: ",").map(String.init) }
-    if let number = try arguments.number("--budget", in: 1...100_000) { budget = number }
+    if let number = try arguments.number("--seeds", in: 1...1_000_000_000) { budget.seeds = number }
+    if let number = try arguments.number("--seconds", in: 1...100_000) { budget.seconds = number }
     if let number = try arguments.number("--shrink", in: 0...1_000_000) { shrinking = number }
     if let number = try arguments.number("--jobs", in: 1...1024) { jobs = number }
     if let name = arguments.values["--technique"] {

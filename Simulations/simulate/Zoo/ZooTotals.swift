@@ -55,10 +55,15 @@ struct ZooTotals {
     ]
     for survivor in survivors {
       lines.append(
-        "\nSurvived\(survivor.isHung ? ", in a run that never ends" : ""): \(survivor.mutant.name)"
+        "\nSurvived\(ZooTotals.how(survivor)): \(survivor.mutant.name)"
           + "\n  \(survivor.mutant.sentence)")
     }
     return lines.joined(separator: "\n")
+  }
+
+  private static func how(_ survivor: Catch) -> String {
+    if survivor.isHung { return ", in a run that never ends" }
+    return survivor.isCutShort ? ", and its time was up (--seconds) before its seeds were" : ""
   }
 
   private func row(_ result: Catch) -> [String] {
@@ -67,7 +72,8 @@ struct ZooTotals {
       by += " (expected \(result.mutant.oracles.joined(separator: " ")))"
     }
     return [
-      result.mutant.name, result.mutant.bug, by, result.runs.map { "\($0)" } ?? "–",
+      result.mutant.name, result.mutant.bug, by,
+      (result.runs ?? result.survivedRuns).map { "\($0)" } ?? "–",
       ZooTotals.shown(result.milliseconds), result.choicesLeft.map { "\($0)" } ?? "–",
     ]
   }
@@ -115,6 +121,8 @@ struct ZooTotals {
       var oracle: String?
       var isExpected: Bool
       var isHung: Bool
+      var isCutShort: Bool
+      var survivedRuns: Int64?
       var seed: UInt64?
       var runs: Int64?
       var milliseconds: Double?
@@ -150,7 +158,8 @@ struct ZooTotals {
       Answer.Hunted(
         name: result.mutant.name, bug: result.mutant.bug, engine: result.mutant.engine.rawValue,
         expected: result.mutant.oracles, oracle: result.oracle, isExpected: result.isExpected,
-        isHung: result.isHung, seed: result.seed, runs: result.runs,
+        isHung: result.isHung, isCutShort: result.isCutShort, survivedRuns: result.survivedRuns,
+        seed: result.seed, runs: result.runs,
         milliseconds: result.milliseconds, choicesLeft: result.choicesLeft,
         shrinkingMilliseconds: result.shrinkingMilliseconds)
     }

@@ -19,6 +19,10 @@ package struct RecordsServer: SimulatedServer {
   private var commits: [Commit] = []
   private var clientCount: UInt64 = 0
   private var isDrawn = false
+  /// How far the clock of the machine that takes over at a restart is behind, and how far that of
+  /// the present one.
+  private var spareLag = TimeSpan.zero
+  private var clockLag = TimeSpan.zero
 
   private struct Commit: Sendable {
     var at: Moment
@@ -150,7 +154,7 @@ package struct RecordsServer: SimulatedServer {
   package mutating func push(_ push: Push, at now: Moment) -> PushAnswer? {
     guard let finger = push.finger else { return .behind }
     let pushed = RecordPush(push.mutations, at: finger)
-    let refused = records.push(pushed, at: now)
+    let refused = records.push(pushed, at: now - clockLag)
     let new = records.records
     // A plant's change has the stamp of the one before it.
     if records.last != commits.last?.stamp || new != truth.records {
@@ -167,8 +171,8 @@ package struct RecordsServer: SimulatedServer {
 
   package mutating func commit(_ change: RecordsTruth.Change, at now: Moment) {
     switch change {
-    case .set(let key, let columns): records.set(key, columns, at: now)
-    case .delete(let key): records.delete(key, at: now)
+    case .set(let key, let columns): records.set(key, columns, at: now - clockLag)
+    case .delete(let key): records.delete(key, at: now - clockLag)
     }
     truth.apply(change)
     note(at: now)
@@ -185,8 +189,10 @@ package struct RecordsServer: SimulatedServer {
 
   package mutating func interrupt(_ log: RecordLog) {}
 
-  /// Everything is on the server's disk. If that is restored, it begins a new epoch.
+  /// Everything is on the server's disk. If that is restored, it begins a new epoch. Another
+  /// machine takes over, whose clock may be behind; at the next restart, the first one again.
   package mutating func restart(keepingQueues: Bool, at now: Moment) {
+    clockLag = clockLag == .zero ? spareLag : .zero
     if !keepingQueues { records.renew(epoch: records.epoch + 1) }
   }
 
@@ -195,6 +201,7 @@ package struct RecordsServer: SimulatedServer {
     isDrawn = true
     records.takesRest = choices.happens(.server, 1, in: 2)
     records.pageMaximum = Int(choices.pick(.server, [100, 3, 1]))
+    spareLag = choices.pick(.server, [.zero, .seconds(2), .seconds(60)])
   }
 
   package mutating func liftLimits() {}
