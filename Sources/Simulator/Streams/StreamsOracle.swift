@@ -73,6 +73,20 @@ enum StreamsOracle {
     return UserObjection(.input, "\(change) is overruled only by a deletion", "\(shown)")
   }
 
+  /// Asked when a change has just been acknowledged: it must have an effect, now or when its event
+  /// came.
+  static func objection(
+    toAcknowledging change: StreamChange, _ model: StreamModel, _ truth: StreamsTruth
+  ) -> UserObjection? {
+    guard let place = truth.sequences[change.id] else { return nil }  // Asked below.
+    for last in [Int(place.number), Int(model.state.latest.number)] {
+      let shown = truth.shown(through: last + 1, and: [], by: truth.law)
+      guard shown.dropped[change.id] == true else { return nil }
+    }
+    return UserObjection(
+      .input, "\(change) is overruled", "it is acknowledged: \(model.state.latest)")
+  }
+
   private static func objectionToChanges(
     _ outbox: Outbox<StreamChange>, _ book: StreamsBook, _ truth: StreamsTruth
   ) -> UserObjection? {

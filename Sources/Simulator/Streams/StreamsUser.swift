@@ -17,6 +17,7 @@ package struct StreamsBook: OutboxBook {
     var change: StreamChange
     var isDiscarded = false
     var isOverruled = false
+    var isAcknowledged = false
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
@@ -45,6 +46,16 @@ package struct StreamsBook: OutboxBook {
     }
     guard let index else { return nil }
     made[index].isOverruled = true
+    return isDoubtful(made[index]) ? nil : made[index].change
+  }
+
+  /// Notes that the outbox says that a change was made. Returns it if that is news.
+  mutating func takeAcknowledged(_ outbox: Outbox<StreamChange>) -> StreamChange? {
+    let index = made.firstIndex {
+      !$0.isAcknowledged && outbox.state(of: $0.ticket) == .acknowledged
+    }
+    guard let index else { return nil }
+    made[index].isAcknowledged = true
     return isDoubtful(made[index]) ? nil : made[index].change
   }
 
@@ -271,6 +282,11 @@ package struct StreamsUser: OutboxUser {
     }
     while let made = memory.takeOverruled(local.outbox) {
       if let objection = StreamsOracle.objection(toOverruling: made, model, local, truth) {
+        return objection
+      }
+    }
+    while let made = memory.takeAcknowledged(local.outbox) {
+      if let objection = StreamsOracle.objection(toAcknowledging: made, model, truth) {
         return objection
       }
     }

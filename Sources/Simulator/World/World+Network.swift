@@ -9,7 +9,7 @@ extension World {
   mutating func send(
     _ client: Int, _ kind: Exchange<App>.Kind, _ request: RequestID? = nil
   ) -> UInt64 {
-    judgeAcknowledgement(client, kind)
+    judgeAcknowledgement(client, kind, request)
     if case .poll = kind { clients[client].askedAt = now }
     generation += 1
     let name = clients[client].body.model.flatMap(App.clientName)

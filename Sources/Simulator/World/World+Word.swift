@@ -71,13 +71,18 @@ extension World {
 
   /// A poll acknowledges everything up to its finger, so that state must be durable. A subscription
   /// acknowledges only where it begins.
-  mutating func judgeAcknowledgement(_ client: Int, _ kind: Exchange<App>.Kind) {
+  ///
+  /// - Parameter request: what it is sent for; `nil`: a driver's source does not know.
+  mutating func judgeAcknowledgement(
+    _ client: Int, _ kind: Exchange<App>.Kind, _ request: RequestID?
+  ) {
     guard faultPlan.settings(of: client).isDurable, case .poll(let finger, let waits) = kind else {
       return
     }
     let machine = clients[client].body.machine
-    let request = machine.status.outstanding?.id
-    if waits, machine.terms.cadence == .pushed {
+    if waits, machine.terms.cadence == .pushed,
+      let request = request ?? machine.status.outstanding?.id
+    {
       if clients[client].subscription == request { return }
       clients[client].subscription = request
     }

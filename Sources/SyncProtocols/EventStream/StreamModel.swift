@@ -92,24 +92,16 @@ public struct StreamModel: SyncModel, Equatable {
 
   public static var delivery: MutationDelivery { .atLeastOnce }
 
-  /// An event of ours, once it is shown and the law does not drop it.
+  /// An event of ours, once it is shown.
   public func echo(in step: StreamStep) -> MutationTicket? {
-    guard let event = own(step), !state.hasDropped(event.change.id) else { return nil }
-    return event.ticket
-  }
-
-  /// An event of ours that the law drops as soon as it is shown.
-  public func overruled(in step: StreamStep) -> MutationTicket? {
-    guard let event = own(step), state.hasDropped(event.change.id) else { return nil }
-    return event.ticket
-  }
-
-  private func own(_ step: StreamStep) -> StreamEvent? {
     guard case .event(let event) = step, event.client == state.client,
       event.sequence <= state.latest
     else { return nil }
-    return event
+    return event.ticket
   }
+
+  /// Whether the law drops it.
+  public func overrules(_ change: StreamChange) -> Bool { state.hasDropped(change.id) }
 }
 
 // MARK: The saved form: a row for each event, and the head

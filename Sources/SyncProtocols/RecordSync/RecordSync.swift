@@ -220,7 +220,8 @@ extension ServerTerms {
   /// The terms of a server that answers each pull at once.
   ///
   /// - Parameters:
-  ///   - period: the time between two pulls, while there is nothing to push.
+  ///   - period: the time between two pulls. A conflict, a refresh, or the app's return to the
+  ///     foreground asks sooner.
   ///   - lifetime: how long the server keeps deletions. A client that has not pulled for longer
   ///     starts over.
   public static func recordSync(

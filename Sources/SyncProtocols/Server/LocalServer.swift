@@ -11,7 +11,13 @@
 
   /// The polls that wait for news.
   struct WaitingPolls: Sendable {
-    fileprivate var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    fileprivate struct Wait: Sendable {
+      var number: UInt64
+      var continuation: CheckedContinuation<Void, Never>
+    }
+
+    /// In the order in which they came.
+    fileprivate var waits: [Wait] = []
     fileprivate var count: UInt64 = 0
 
     /// How long a poll waits. It is less than the deadline in the terms of these servers.
@@ -39,7 +45,9 @@
 
     /// Lets every waiting poll look again. To be called after each change.
     func tellNews() {
-      for poll in waitingPolls.continuations.keys.sorted() { wake(poll) }
+      let waits = waitingPolls.waits
+      waitingPolls.waits = []
+      for wait in waits { wait.continuation.resume() }
     }
 
     /// Returns when there may be news, at `end`, or when the client gives up.
@@ -53,13 +61,16 @@
           } catch {}  // The wait was cancelled: there is news, or nobody waits any more.
           await self.wake(poll)
         }
-        await withCheckedContinuation { waitingPolls.continuations[poll] = $0 }
+        await withCheckedContinuation {
+          waitingPolls.waits.append(WaitingPolls.Wait(number: poll, continuation: $0))
+        }
         group.cancelAll()
       }
     }
 
     private func wake(_ poll: UInt64) {
-      waitingPolls.continuations.removeValue(forKey: poll)?.resume()
+      guard let index = waitingPolls.waits.firstIndex(where: { $0.number == poll }) else { return }
+      waitingPolls.waits.remove(at: index).continuation.resume()
     }
   }
 

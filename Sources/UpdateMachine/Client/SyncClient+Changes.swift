@@ -134,7 +134,7 @@ extension SyncClient {
     // aside what depends on that.
     if isOther { _local?.handle(.app(.stopped), at: now, &effects.outbox) }
     // The snapshot contains everything accepted before `sent`, whichever client it names.
-    if let sent { _local?.confirmAccepted(before: sent) }
+    if let sent { _local?.confirmAccepted(before: sent) { model.overrules($0) } }
     if isOther {
       let outbox =
         _local.map { Outbox(client: client, takingOver: $0.outbox) }

@@ -36,6 +36,8 @@ extension SyncClient {
   public struct Effects: Sendable {
     /// The machine's effects, which follow the log.
     @usableFromInline package var machine = Machine<Place>.Effects()
+    /// The poll that was answered.
+    @usableFromInline var answeredPoll: RequestID?
     /// The poll that continues a subscription.
     @usableFromInline var subscription: Machine<Place>.Effects.Request?
     /// The outbox's effects, which send the user's changes.

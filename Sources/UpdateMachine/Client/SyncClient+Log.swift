@@ -157,8 +157,7 @@ extension SyncClient {
       // A second answer to a poll repeats the first. Only a subscription has several.
       waitingBatches.append((id, batch))
     }
-    guard let finger = nextFinger(of: id) else { return }
-    effects.subscription = .poll(id, finger: finger, waits: true)
+    effects.answeredPoll = id
   }
 
   /// Takes a batch whose rows are loaded.
@@ -171,8 +170,8 @@ extension SyncClient {
     }
     switch Sync.advance(finger, over: batch) {
     case .seen:
+      _local?.pollWasAnswered { model.overrules($0) }
       withModel { $0.lists.handle(.answered) }
-      _local?.pollWasAnswered()
       tell(.polled(id, movedTo: nil), at: now, &effects)
     case .incomplete:
       // It proves nothing: neither that accepted changes are in it, nor that pages are up to date.
@@ -191,7 +190,7 @@ extension SyncClient {
         return tell(.failed(id, .modelRefused), at: now, &effects)
       }
       model.lists.handle(isComplete ? .answered : .answeredInPart)
-      if isComplete { local?.pollWasAnswered() }
+      if isComplete { local?.pollWasAnswered { model.overrules($0) } }
       _holding = .model(model)
       _local = local
       effects.changes.insert(.model)
@@ -238,9 +237,7 @@ extension LocalChanges {
   mutating func confirm<Model: SyncModel>(by event: Model.Event, in model: Model)
   where Model.Change == Change {
     if let ticket = model.echo(in: event) {
-      confirm(model.state, echo: ticket)
-    } else if let ticket = model.overruled(in: event) {
-      confirm(model.state, overruling: ticket)
+      confirm(model.state, echo: ticket) { model.overrules($0) }
     } else {
       let confirmation = model.confirmation
       confirm(model.state, through: confirmation.last, refusal: confirmation.refusal)

@@ -141,9 +141,9 @@ where Sync.Batch.Event == Model.Event {
       pushedFrom = finger
       effects.pushedFrom = finger
     }
-    // A wish to pull may have ended the subscription that was to go on.
-    if case .poll(let id, _, _) = effects.subscription, nextFinger(of: id) == nil {
-      effects.subscription = nil
+    // Only now is it known whether it goes on: a wish to pull may have ended it.
+    if let poll = effects.answeredPoll, let next = nextFinger(of: poll) {
+      effects.subscription = .poll(poll, finger: next, waits: true)
     }
     if case .poll = effects.machine.request { notePollLeft() }
     settlePages(at: now, &effects)

@@ -57,9 +57,10 @@ public protocol SyncModel: Sendable {
   /// knows no IDs, an event with the client's own name for a change confirms it.
   func echo(in event: Event) -> MutationTicket?
 
-  /// Returns the client's change that this event shows to be without effect for good; `nil`, the
-  /// default: none. It ends as ``MutationState/overruled``.
-  func overruled(in event: Event) -> MutationTicket?
+  /// Whether this state contains a change of the client without effect, for good. By default it
+  /// never does. Such a change ends as ``MutationState/overruled``, and not as acknowledged. Asked
+  /// only about changes that this state contains.
+  func overrules(_ change: Change) -> Bool
 
   /// What the server does with a second copy of a change. ``MutationDelivery/exactlyOnce`` by
   /// default.
@@ -120,7 +121,7 @@ extension SyncModel {
   public func echo(in event: Event) -> MutationTicket? { nil }
 
   @inlinable
-  public func overruled(in event: Event) -> MutationTicket? { nil }
+  public func overrules(_ change: Change) -> Bool { false }
 
   @inlinable
   public static var delivery: MutationDelivery { .exactlyOnce }

@@ -76,33 +76,31 @@ package struct LocalChanges<Change: Mutation>: Sendable {
   /// Takes a newer confirmed state, which contains the mutation of `ticket`, if there is one.
   @usableFromInline
   package mutating func confirm(
-    _ confirmed: Change.State, echo ticket: MutationTicket?
+    _ confirmed: Change.State, echo ticket: MutationTicket?,
+    overruledIf isOverruled: (Change) -> Bool = { _ in false }
   ) {
-    if let ticket { outbox.echo(of: ticket) }
+    if let ticket { outbox.echo(of: ticket, overruledIf: isOverruled) }
     view.confirm(confirmed)
   }
 
-  /// Takes a newer confirmed state, in which the mutation of `ticket` has no effect for good.
+  /// Calls ``Outbox/confirmAccepted(before:overruledIf:)``: the confirmed state is a snapshot
+  /// requested at `sent`.
   @usableFromInline
-  package mutating func confirm(_ confirmed: Change.State, overruling ticket: MutationTicket) {
-    outbox.overrule(ticket)
-    view.confirm(confirmed)
-  }
-
-  /// Calls ``Outbox/confirmAccepted(before:)``: the confirmed state is a snapshot requested at
-  /// `sent`.
-  @usableFromInline
-  package mutating func confirmAccepted(before sent: Moment) {
-    outbox.confirmAccepted(before: sent)
+  package mutating func confirmAccepted(
+    before sent: Moment, overruledIf isOverruled: (Change) -> Bool
+  ) {
+    outbox.confirmAccepted(before: sent, overruledIf: isOverruled)
   }
 
   /// Calls ``Outbox/pollLeft()``.
   @usableFromInline
   package mutating func pollLeft() { outbox.pollLeft() }
 
-  /// Calls ``Outbox/pollWasAnswered()``. The answer's events have been applied.
+  /// Calls ``Outbox/pollWasAnswered(overruledIf:)``. The answer's events have been applied.
   @usableFromInline
-  package mutating func pollWasAnswered() { outbox.pollWasAnswered() }
+  package mutating func pollWasAnswered(overruledIf isOverruled: (Change) -> Bool) {
+    outbox.pollWasAnswered(overruledIf: isOverruled)
+  }
 
   /// Calls ``Outbox/restored(in:)``, with a new view of what was confirmed then. `settings`: those
   /// of this version of the app; `nil` keeps the outbox's.

@@ -121,12 +121,7 @@ extension Outbox {
 
   private mutating func remove(overruled indices: [Int], _ effects: inout Effects) {
     if let first = indices.first(where: { hasNeverLeft(queue[$0]) }) { unmark(from: first) }
-    for index in indices.reversed() {
-      let pending = queue.remove(at: index)
-      size -= pending.change.boundedSize
-      overruled += pending.tickets.ranges
-    }
-    forgetOldest()
+    for index in indices.reversed() { takeOut(at: index) { _ in true } }
     changed()
     persist(&effects)
   }

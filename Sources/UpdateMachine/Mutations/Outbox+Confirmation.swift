@@ -54,9 +54,13 @@ extension Outbox {
 
   /// Acknowledges one mutation: an event echoed its ticket, or the model knows by other means that
   /// the confirmed state contains it. Harmless if it has left the outbox already.
-  package mutating func echo(of ticket: MutationTicket) {
+  ///
+  /// - Parameter isOverruled: whether the confirmed state contains a mutation without effect.
+  package mutating func echo(
+    of ticket: MutationTicket, overruledIf isOverruled: (Change) -> Bool = { _ in false }
+  ) {
     if let index = index(of: ticket) {
-      size -= queue.remove(at: index).change.boundedSize
+      takeOut(at: index, overruledIf: isOverruled)
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
       size -= refused.remove(at: index).change.boundedSize
     } else {
@@ -66,24 +70,23 @@ extension Outbox {
     changed()
   }
 
-  /// Removes a mutation that has reached the server, and has no effect there for good. Harmless if
-  /// it has left the outbox already.
-  package mutating func overrule(_ ticket: MutationTicket) {
-    guard let index = index(of: ticket) else { return }
+  /// Takes out a mutation that the confirmed state contains: acknowledged, or overruled.
+  mutating func takeOut(at index: Int, overruledIf isOverruled: (Change) -> Bool) {
     let pending = queue.remove(at: index)
     size -= pending.change.boundedSize
+    guard isOverruled(pending.change) else { return }
     overruled += pending.tickets.ranges
     forgetOldest()
-    queueVersion += 1
-    changed()
   }
 
   /// Acknowledges what the server had accepted before `sent`, when the snapshot was requested. The
   /// snapshot contains all of that. Its echo may be in a log that is no longer read. Only for
   /// servers that count no IDs; others report the last mutation ID.
-  package mutating func confirmAccepted(before sent: Moment) {
+  package mutating func confirmAccepted(
+    before sent: Moment, overruledIf isOverruled: (Change) -> Bool = { _ in false }
+  ) {
     guard !countsIDs else { return }
-    confirmAccepted { _, moment in moment < sent }
+    confirmAccepted(overruledIf: isOverruled) { _, moment in moment < sent }
   }
 
   /// Notes what is accepted at the moment when a poll leaves. The server has put all of that into
@@ -106,22 +109,26 @@ extension Outbox {
   ///
   /// The answer also ends the hold of a push that was behind, if the poll left after that was
   /// known: the client has now seen all that there is, even if its finger is where it was.
-  package mutating func pollWasAnswered() {
+  package mutating func pollWasAnswered(
+    overruledIf isOverruled: (Change) -> Bool = { _ in false }
+  ) {
     if !sending.wantsPull { sending.isBehind = false }
     let last = sending.askedThrough
     sending.askedThrough = .none
     guard !countsIDs, last > .none else { return }
-    confirmAccepted { id, _ in id <= last }
+    confirmAccepted(overruledIf: isOverruled) { id, _ in id <= last }
   }
 
-  /// Removes the accepted mutations for which `isIn` is true.
-  private mutating func confirmAccepted(where isIn: (MutationID, Moment) -> Bool) {
+  /// Takes out the accepted mutations for which `isIn` is true.
+  private mutating func confirmAccepted(
+    overruledIf isOverruled: (Change) -> Bool, where isIn: (MutationID, Moment) -> Bool
+  ) {
     let before = queue.count
     for index in queue.indices.reversed() {
       guard case .accepted(let id, let moment) = queue[index].stage, isIn(id, moment) else {
         continue
       }
-      size -= queue.remove(at: index).change.boundedSize
+      takeOut(at: index, overruledIf: isOverruled)
     }
     guard queue.count < before else { return }
     queueVersion += 1

@@ -84,9 +84,9 @@ package struct Outbox<Change: Mutation>: Sendable {
   @usableFromInline var stored = OutboxVersion(0)
   /// Count the changes that need a replay: so far, and at the last replay.
   @usableFromInline var queueVersion: UInt64 = 1
+  @usableFromInline var replayedVersion: UInt64 = 1
   /// Whether a pending mutation threw when it was last replayed.
   @usableFromInline var hasThrown = false
-  @usableFromInline var replayedVersion: UInt64 = 1
 
   @usableFromInline var sending = Sending()
 
