@@ -4,51 +4,9 @@ import UpdateMachine
 
 /// Real actors with local changes, which share one server in this process.
 @Suite struct LocalClientViewTests {
-  typealias Origin = Tunnel<Reservations, Wish>
+  typealias Origin = Tunnel<LocalSource<ConfirmedView<Wish>, ClientView<JSONValue>>>
   typealias Driver = UpdateMachine<Origin>
   typealias Model = ConfirmedView<Wish>
-
-  /// A client's connection to the server, which a test can close.
-  struct Tunnel<Mutators: ViewMutators, Change: ViewMutation>: SyncSource
-  where Change.Content == Mutators.Value {
-    typealias Model = ConfirmedView<Change>
-    typealias Sync = ClientView<Change.Content>
-    let source: LocalClientViewSource<Mutators, Change>
-    let door = Door()
-
-    actor Door {
-      private(set) var isOpen = true
-      func set(_ isOpen: Bool) { self.isOpen = isOpen }
-    }
-
-    private func pass() async throws(SyncFailure) {
-      if !(await door.isOpen) { throw .unreachable }
-    }
-
-    func register() async throws(SyncFailure) -> Registered<PulledView<Change.Content>, ViewFinger>
-    {
-      try await pass()
-      return try await source.register()
-    }
-
-    func poll(
-      after finger: ViewFinger, waits: Bool
-    ) async throws(SyncFailure) -> PulledView<Change.Content> {
-      try await pass()
-      let pulled = try await source.poll(after: finger, waits: waits)
-      try await pass()
-      return pulled
-    }
-
-    func release(_ log: ViewLog) async {}
-
-    func push(
-      _ push: PushRequest<Change>, at finger: ViewFinger?
-    ) async throws(PushFailure) -> PushAnswer {
-      do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
-      return try await source.push(push, at: finger)
-    }
-  }
 
   /// A wish of an app that begins with an empty view.
   struct EarlyWish: ViewMutation {
@@ -67,14 +25,6 @@ import UpdateMachine
 
   private func origin(_ client: UInt64) -> Origin {
     Tunnel(source: server.source(for: Wish.self, client: ClientID(client)))
-  }
-
-  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
-  private func wait(
-    for machine: Driver, until isRight: (ReplicaState<Model>) -> Bool
-  ) async {
-    for await state in await machine.states() where isRight(state) { return }
-    Issue.record("the machine went away")
   }
 
   private func holder(of hour: Int64, at machine: Driver) async -> String? {
@@ -108,8 +58,8 @@ import UpdateMachine
     let (me, her) = (Driver(source: mine), Driver(source: hers))
     async let first: Void = me.run()
     async let second: Void = her.run()
-    await wait(for: me) { $0.view != nil }
-    await wait(for: her) { $0.view != nil }
+    await me.wait { $0.view != nil }
+    await her.wait { $0.view != nil }
 
     await mine.door.set(false)
     let wish = try await me.mutate(.reserve(hour: 9, who: "me"))
@@ -124,7 +74,7 @@ import UpdateMachine
     #expect(await me.acknowledged(wish.ticket) == .acknowledged)
     #expect(await holder(of: 9, at: me) == "Ada")
     #expect(await me.state.view?["status/me"] == "UNAVAILABLE")
-    await wait(for: her) { $0.view?["status/me"] == "UNAVAILABLE" }
+    await her.wait { $0.view?["status/me"] == "UNAVAILABLE" }
     let truth = await server.view
     #expect(await me.state.view == truth)
     #expect(await her.state.view == truth)
@@ -136,10 +86,10 @@ import UpdateMachine
   @Test func `the answer to a push acknowledges nothing; the pull does`() async throws {
     let machine = Driver(source: origin(1))
     async let following: Void = machine.run()
-    await wait(for: machine) { $0.view != nil }
+    await machine.wait { $0.view != nil }
     await server.holdPushes()
     let wish = try await machine.mutate(.reserve(hour: 9, who: "me"))
-    await wait(for: machine) { $0.local?.outbox.status == .confirming }
+    await machine.wait { $0.local?.outbox.status == .confirming }
     #expect(await machine.state(of: wish.ticket) == .sent)
     #expect(await machine.state.pending.count == 1)
     await server.runPushes()
@@ -154,20 +104,15 @@ import UpdateMachine
     let closed = origin(1)
     let old = Driver(source: closed, store: store)
     async let before: Void = old.run()
-    await wait(for: old) { $0.view != nil }
+    await old.wait { $0.view != nil }
     await closed.door.set(false)
     let wish = try await old.mutate(.reserve(hour: 9, who: "me"))
     #expect(await old.stored(wish.ticket))
-    let saved = try #require(try await store.load())
-
-    // The process is killed here. What it does later reaches no disk.
-    let next = MemoryStore()
-    try await next.checkpoint(saved)
-    await old.stop()
+    let next = try await killed(old, store)
     await before
     let new = Driver(source: origin(1), store: next)
     async let after: Void = new.run()
-    await wait(for: new) { $0.view != nil }
+    await new.wait { $0.view != nil }
     #expect(await holder(of: 9, at: new) == "me")
     #expect(await new.acknowledged(wish.ticket) == .acknowledged)
     #expect(await server.view.text == "hour/9=\"me\" status/me=\"RESERVED\"")
@@ -193,7 +138,7 @@ import UpdateMachine
   @Test func `many changes from many tasks are all made, each once`() async throws {
     let machine = Driver(source: origin(1), store: MemoryStore())
     async let following: Void = machine.run()
-    await wait(for: machine) { $0.view != nil }
+    await machine.wait { $0.view != nil }
     await withDiscardingTaskGroup { group in
       for task in 0..<8 as Range<Int64> {
         group.addTask {

@@ -1,78 +1,17 @@
 import SyncProtocols
-import Synchronization
 import Testing
 import UpdateMachine
 
 /// Real actors over one stream in this process.
 @Suite struct LocalEventStreamTests {
-  /// A client's connection to the server, which a test can close.
-  struct Tunnel: SyncSource {
-    typealias Model = StreamModel
-    typealias Sync = EventStream
-    let source: LocalEventStreamSource
-    let door = Door()
-
-    actor Door {
-      private(set) var isOpen = true
-      func set(_ isOpen: Bool) { self.isOpen = isOpen }
-    }
-
-    private func pass() async throws(SyncFailure) {
-      if !(await door.isOpen) { throw .unreachable }
-    }
-
-    func register() async throws(SyncFailure) -> Registered<StreamSnapshot, StreamPlace> {
-      try await pass()
-      return try await source.register()
-    }
-
-    func poll(
-      after place: StreamPlace, waits: Bool
-    ) async throws(SyncFailure) -> StreamBatch {
-      try await pass()
-      let batch = try await source.poll(after: place, waits: waits)
-      try await pass()
-      return batch
-    }
-
-    func release(_ log: StreamID) async {}
-
-    func push(
-      _ push: PushRequest<StreamChange>, at place: StreamPlace?
-    ) async throws(PushFailure) -> PushAnswer {
-      do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
-      return try await source.push(push, at: place)
-    }
-  }
-
-  /// Its time passes only while somebody sleeps, if it passes at all.
-  final class TestClock: DriverClock {
-    private let time = Mutex(Moment(milliseconds: 0))
-    let passes: Bool
-    /// One for each sleep that begins.
-    let sleeps = AsyncStream.makeStream(of: Void.self)
-
-    init(passes: Bool) { self.passes = passes }
-
-    var now: Moment { time.withLock { $0 } }
-    var wallTime: WallTime { WallTime(milliseconds: 0) }
-
-    func sleep(until moment: Moment) async throws(CancellationError) {
-      sleeps.continuation.yield()
-      if passes { return time.withLock { $0 = max($0, moment) } }
-      let (forever, _) = AsyncStream.makeStream(of: Never.self)
-      for await _ in forever {}
-      throw CancellationError()
-    }
-  }
-
-  typealias Driver = UpdateMachine<Tunnel>
+  typealias Source = LocalSource<StreamModel, EventStream>
+  typealias Driver = UpdateMachine<Tunnel<Source>>
 
   private let others = ClientID(99)
 
   private func tunnel(
     _ client: UInt64, to server: LocalEventStream, following objects: [ViewKey]? = nil
-  ) -> Tunnel {
+  ) -> Tunnel<Source> {
     Tunnel(source: server.source(client: ClientID(client), following: objects))
   }
 
@@ -80,12 +19,8 @@ import UpdateMachine
     StreamChange(StreamEventID(high: 0, low: number), key, kind)
   }
 
-  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
   private func wait(for machine: Driver, until isRight: (StreamState) -> Bool) async {
-    for await state in await machine.states() {
-      if let view = state.view, isRight(view) { return }
-    }
-    Issue.record("the machine went away")
+    await machine.wait { $0.view.map(isRight) == true }
   }
 
   @Test func `a client gets what is there, and then what others write`() async throws {
@@ -185,14 +120,14 @@ import UpdateMachine
   /// A source whose client is up to date, and its place.
   private func level(
     _ server: LocalEventStream
-  ) async throws -> (source: LocalEventStreamSource, place: StreamPlace) {
+  ) async throws -> (source: Source, place: StreamPlace) {
     let source = server.source(client: ClientID(1))
     return (source, try await source.register().finger)
   }
 
   /// Three polls from one place, all of which wait.
   private func threePolls(
-    _ source: LocalEventStreamSource, after place: StreamPlace, _ clock: TestClock
+    _ source: Source, after place: StreamPlace, _ clock: SleeperClock
   ) async -> [Task<StreamBatch, any Error>] {
     let polls = (0..<3).map { _ in Task { try await source.poll(after: place, waits: true) } }
     var count = 0
@@ -204,7 +139,7 @@ import UpdateMachine
   }
 
   @Test func `a cancelled poll ends at once`() async throws {
-    let clock = TestClock(passes: false)
+    let clock = SleeperClock(passes: false)
     let (source, place) = try await level(LocalEventStream(law: .ask, clock: clock))
     let polls = await threePolls(source, after: place, clock)
     for poll in polls { poll.cancel() }
@@ -212,7 +147,7 @@ import UpdateMachine
   }
 
   @Test func `a poll that finds nothing ends when its patience is over`() async throws {
-    let clock = TestClock(passes: true)
+    let clock = SleeperClock(passes: true)
     let (source, place) = try await level(LocalEventStream(law: .ask, clock: clock))
     #expect(try await source.poll(after: place, waits: false).count == 0)
     #expect(clock.now == Moment(milliseconds: 0))
@@ -221,7 +156,7 @@ import UpdateMachine
   }
 
   @Test func `an event wakes every poll that waits`() async throws {
-    let clock = TestClock(passes: false)
+    let clock = SleeperClock(passes: false)
     let server = LocalEventStream(law: .ask, clock: clock)
     let (source, place) = try await level(server)
     let polls = await threePolls(source, after: place, clock)

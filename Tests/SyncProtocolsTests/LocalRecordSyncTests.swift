@@ -4,57 +4,14 @@ import UpdateMachine
 
 /// Real actors, which share one server of records in this process.
 @Suite struct LocalRecordSyncTests {
-  /// A client's connection to the server, which a test can close.
-  struct Tunnel: SyncSource {
-    typealias Model = RecordModel
-    typealias Sync = RecordSync
-    let source: LocalRecordSyncSource
-    let door = Door()
-
-    actor Door {
-      private(set) var isOpen = true
-      func set(_ isOpen: Bool) { self.isOpen = isOpen }
-    }
-
-    private func pass() async throws(SyncFailure) {
-      if !(await door.isOpen) { throw .unreachable }
-    }
-
-    func register() async throws(SyncFailure) -> Registered<PulledRecords, RecordFinger> {
-      try await pass()
-      return try await source.register()
-    }
-
-    func poll(after finger: RecordFinger, waits: Bool) async throws(SyncFailure) -> PulledRecords {
-      try await pass()
-      return try await source.poll(after: finger, waits: waits)
-    }
-
-    func release(_ log: RecordLog) async { await source.release(log) }
-
-    func push(
-      _ push: PushRequest<RecordChange>, at finger: RecordFinger?
-    ) async throws(PushFailure) -> PushAnswer {
-      do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
-      return try await source.push(push, at: finger)
-    }
-  }
-
-  typealias Driver = UpdateMachine<Tunnel>
+  typealias Origin = Tunnel<LocalSource<RecordModel, RecordSync>>
+  typealias Driver = UpdateMachine<Origin>
 
   private let server = LocalRecordSync(pullingEvery: .milliseconds(50))
   private let milk = RecordKey("tasks", "1")
 
-  private func tunnel(_ client: UInt64) -> Tunnel {
+  private func tunnel(_ client: UInt64) -> Origin {
     Tunnel(source: server.source(client: ClientID(client)))
-  }
-
-  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
-  private func wait(
-    for machine: Driver, until isRight: (ReplicaState<RecordModel>) -> Bool
-  ) async {
-    for await state in await machine.states() where isRight(state) { return }
-    Issue.record("the machine went away")
   }
 
   private func isShown(_ columns: JSONObject?, _ state: ReplicaState<RecordModel>) -> Bool {
@@ -65,11 +22,11 @@ import UpdateMachine
     await server.set(milk, ["title": "Milk"])
     let machine = Driver(source: tunnel(1))
     async let following: Void = machine.run()
-    await wait(for: machine) { isShown(["title": "Milk"], $0) }
+    await machine.wait { isShown(["title": "Milk"], $0) }
     await server.set(milk, ["done": true])
-    await wait(for: machine) { isShown(["title": "Milk", "done": true], $0) }
+    await machine.wait { isShown(["title": "Milk", "done": true], $0) }
     await server.delete(milk)
-    await wait(for: machine) { $0.view?.records.isEmpty == true }
+    await machine.wait { $0.view?.records.isEmpty == true }
     #expect(await machine.state.model?.client == ClientID(1))
     await machine.stop()
     await following
@@ -79,14 +36,14 @@ import UpdateMachine
     let (me, her) = (Driver(source: tunnel(1)), Driver(source: tunnel(2)))
     async let first: Void = me.run()
     async let second: Void = her.run()
-    await wait(for: me) { $0.model != nil }
+    await me.wait { $0.model != nil }
     let made = try await me.mutate(RecordChange(.create(["title": "Milk"]), milk))
     let state = await me.state
     let pending = state.pending.map { $0.change }
     #expect(state.model?.state.status(of: milk, under: pending) == .created)
     #expect(await me.acknowledged(made.ticket) == .acknowledged)
     #expect(await me.state.pending.isEmpty)
-    await wait(for: her) { isShown(["title": "Milk"], $0) }
+    await her.wait { isShown(["title": "Milk"], $0) }
     #expect(await server.records[milk] == ["title": "Milk"])
     await me.stop()
     await her.stop()
@@ -99,8 +56,8 @@ import UpdateMachine
     async let first: Void = me.run()
     async let second: Void = her.run()
     await server.set(milk, ["title": "Milk", "done": false])
-    await wait(for: me) { isShown(["title": "Milk", "done": false], $0) }
-    await wait(for: her) { isShown(["title": "Milk", "done": false], $0) }
+    await me.wait { isShown(["title": "Milk", "done": false], $0) }
+    await her.wait { isShown(["title": "Milk", "done": false], $0) }
 
     for door in [mine.door, hers.door] { await door.set(false) }
     let title = try await me.mutate(RecordChange(.update(["title": "Oat milk"]), milk))
@@ -109,8 +66,8 @@ import UpdateMachine
     for machine in [me, her] { await machine.retryNow() }
     #expect(await me.acknowledged(title.ticket) == .acknowledged)
     #expect(await her.acknowledged(done.ticket) == .acknowledged)
-    await wait(for: me) { isShown(["title": "Oat milk", "done": true], $0) }
-    await wait(for: her) { isShown(["title": "Oat milk", "done": true], $0) }
+    await me.wait { isShown(["title": "Oat milk", "done": true], $0) }
+    await her.wait { isShown(["title": "Oat milk", "done": true], $0) }
     #expect(await server.records[milk] == ["title": "Oat milk", "done": true])
     await me.stop()
     await her.stop()
@@ -122,7 +79,7 @@ import UpdateMachine
     let machine = Driver(source: mine)
     async let following: Void = machine.run()
     await server.set(milk, ["title": "Milk"])
-    await wait(for: machine) { isShown(["title": "Milk"], $0) }
+    await machine.wait { isShown(["title": "Milk"], $0) }
     await mine.door.set(false)
     let late = try await machine.mutate(RecordChange(.update(["title": "Soy milk"]), milk))
     #expect(isShown(["title": "Soy milk"], await machine.state))
@@ -145,20 +102,15 @@ import UpdateMachine
     let old = Driver(source: closed, store: store)
     async let before: Void = old.run()
     await server.set(milk, ["title": "Milk"])
-    await wait(for: old) { isShown(["title": "Milk"], $0) }
+    await old.wait { isShown(["title": "Milk"], $0) }
     await closed.door.set(false)
     let made = try await old.mutate(RecordChange(.update(["done": true]), milk))
     #expect(await old.stored(made.ticket))
-    let saved = try #require(try await store.load())
-
-    // The process is killed here. What it does later reaches no disk.
-    let next = MemoryStore()
-    try await next.checkpoint(saved)
-    await old.stop()
+    let next = try await killed(old, store)
     await before
     let new = Driver(source: tunnel(1), store: next)
     async let after: Void = new.run()
-    await wait(for: new) { isShown(["title": "Milk", "done": true], $0) }
+    await new.wait { isShown(["title": "Milk", "done": true], $0) }
     #expect(await new.acknowledged(made.ticket) == .acknowledged)
     #expect(await server.records[milk] == ["title": "Milk", "done": true])
     await new.stop()

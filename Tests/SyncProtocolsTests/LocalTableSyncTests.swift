@@ -4,64 +4,14 @@ import UpdateMachine
 
 /// Real actors, which share one server of tables in this process.
 @Suite(.timeLimit(.minutes(1))) struct LocalTableSyncTests {
-  /// A client's connection to the server, which a test can close.
-  struct Tunnel: SyncSource {
-    typealias Model = TableModel<Shopping>
-    typealias Sync = TableSync
-    let source: LocalTableSyncSource<Shopping>
-    let door = Door()
-
-    actor Door {
-      private(set) var isOpen = true
-      func set(_ isOpen: Bool) { self.isOpen = isOpen }
-    }
-
-    private func pass() async throws(SyncFailure) {
-      if !(await door.isOpen) { throw .unreachable }
-    }
-
-    func register() async throws(SyncFailure) -> Registered<TableSnapshot, TableFinger> {
-      try await pass()
-      return try await source.register()
-    }
-
-    func poll(after finger: TableFinger, waits: Bool) async throws(SyncFailure) -> TableBatch {
-      try await pass()
-      let batch = try await source.poll(after: finger, waits: waits)
-      try await pass()
-      return batch
-    }
-
-    func release(_ log: TableLog) async { await source.release(log) }
-
-    func push(
-      _ push: PushRequest<TableChange>, at finger: TableFinger?
-    ) async throws(PushFailure) -> PushAnswer {
-      do throws(SyncFailure) { try await pass() } catch { throw PushFailure(error, hasLeft: false) }
-      return try await source.push(push, at: finger)
-    }
-  }
-
-  /// A clock that stands still, and says when somebody sleeps.
-  struct StillClock: DriverClock {
-    let sleeps = AsyncStream.makeStream(of: Void.self)
-    var now: Moment { Moment(milliseconds: 0) }
-    var wallTime: WallTime { WallTime(milliseconds: 0) }
-
-    func sleep(until moment: Moment) async throws(CancellationError) {
-      sleeps.continuation.yield()
-      for await _ in AsyncStream.makeStream(of: Never.self).stream {}
-      throw CancellationError()
-    }
-  }
-
-  typealias Driver = UpdateMachine<Tunnel>
+  typealias Origin = Tunnel<LocalSource<TableModel<Shopping>, TableSync>>
+  typealias Driver = UpdateMachine<Origin>
 
   private let server = LocalTableSync(Shopping.self)
   private let list = TableRowKey(0, 1)
   private let milk = TableRowKey(1, 10)
 
-  private func tunnel(_ client: UInt64) -> Tunnel {
+  private func tunnel(_ client: UInt64) -> Origin {
     Tunnel(source: server.source(client: ClientID(client)))
   }
 
@@ -70,15 +20,7 @@ import UpdateMachine
     try await server.change(.insert(milk, parent: list.id, ["title": "Milk"]))
   }
 
-  /// Returns once a state is as it should be. It waits only for the state itself, not for a time.
-  private func wait(
-    for machine: Driver, until isRight: (ReplicaState<Tunnel.Model>) -> Bool
-  ) async {
-    for await state in await machine.states() where isRight(state) { return }
-    Issue.record("the machine went away")
-  }
-
-  private func isShown(_ fields: JSONObject?, _ state: ReplicaState<Tunnel.Model>) -> Bool {
+  private func isShown(_ fields: JSONObject?, _ state: ReplicaState<Origin.Model>) -> Bool {
     state.view?.isWhole == true && state.view?.rows[milk]?.content?.fields == fields
   }
 
@@ -86,11 +28,11 @@ import UpdateMachine
     try await fill()
     let machine = Driver(source: tunnel(1))
     async let following: Void = machine.run()
-    await wait(for: machine) { isShown(["title": "Milk"], $0) }
+    await machine.wait { isShown(["title": "Milk"], $0) }
     try await server.change(.set(milk, ["done": true]))
-    await wait(for: machine) { isShown(["title": "Milk", "done": true], $0) }
+    await machine.wait { isShown(["title": "Milk", "done": true], $0) }
     try await server.change(.delete(list))
-    await wait(for: machine) { $0.view?.rows.isEmpty == true }
+    await machine.wait { $0.view?.rows.isEmpty == true }
     #expect(await machine.state.model?.client == ClientID(1))
     await machine.stop()
     await following
@@ -102,9 +44,9 @@ import UpdateMachine
     let (me, her) = (Driver(source: tunnel(1)), Driver(source: tunnel(2)))
     async let first: Void = me.run()
     async let second: Void = her.run()
-    for machine in [me, her] { await wait(for: machine) { $0.freshness.claim == .connected } }
+    for machine in [me, her] { await machine.wait { $0.freshness.claim == .connected } }
     _ = try await me.mutate(.set(milk, ["title": "Oat milk"]))
-    for machine in [me, her] { await wait(for: machine) { isShown(["title": "Oat milk"], $0) } }
+    for machine in [me, her] { await machine.wait { isShown(["title": "Oat milk"], $0) } }
     await me.stop()
     await her.stop()
     _ = await (first, second)
@@ -117,7 +59,7 @@ import UpdateMachine
     let (me, her) = (Driver(source: tunnel(1)), Driver(source: tunnel(2)))
     async let first: Void = me.run()
     async let second: Void = her.run()
-    for machine in [me, her] { await wait(for: machine) { $0.freshness.claim == .connected } }
+    for machine in [me, her] { await machine.wait { $0.freshness.claim == .connected } }
     for round in 0..<3 as Range<Int64> {
       _ = try await me.mutate(.set(milk, ["mine": JSONValue(integerLiteral: round)]))
       _ = try await her.mutate(.set(milk, ["hers": JSONValue(integerLiteral: round)]))
@@ -125,7 +67,7 @@ import UpdateMachine
       _ = try await her.mutate(.set(milk, ["title": "hers"]))
     }
     for machine in [me, her] {
-      await wait(for: machine) {
+      await machine.wait {
         let row = $0.view?.rows[milk]
         return row?.version == 13 && row?.content?.fields["mine"] == 2
       }
@@ -145,7 +87,7 @@ import UpdateMachine
     try await fill()
     let machine = Driver(source: tunnel(1))
     async let following: Void = machine.run()
-    await wait(for: machine) { $0.freshness.claim == .connected }
+    await machine.wait { $0.freshness.claim == .connected }
     try await server.change(.delete(milk))
     let late = try await machine.mutate(.set(milk, ["title": "Soy milk"]))
     #expect(await machine.acknowledged(late.ticket) == .setAside)
@@ -163,17 +105,17 @@ import UpdateMachine
     let mine = tunnel(1)
     let machine = Driver(source: mine)
     async let following: Void = machine.run()
-    await wait(for: machine) { $0.freshness.claim == .connected }
+    await machine.wait { $0.freshness.claim == .connected }
     await mine.door.set(false)
     try await server.change(.set(milk, ["done": true]))  // The poll that waited fails now.
-    await wait(for: machine) { $0.freshness.claim != .connected }
+    await machine.wait { $0.freshness.claim != .connected }
     await #expect(throws: MutationError<Never>.notConnected) {
       try await machine.mutate(.set(milk, ["title": "Oat milk"]))
     }
     #expect(isShown(["title": "Milk"], await machine.state))
     await mine.door.set(true)
     await machine.retryNow()
-    await wait(for: machine) { isShown(["title": "Milk", "done": true], $0) }
+    await machine.wait { isShown(["title": "Milk", "done": true], $0) }
     await machine.stop()
     await following
   }
@@ -183,7 +125,7 @@ import UpdateMachine
     let store = MemoryStore()
     let old = Driver(source: tunnel(1), store: store)
     async let before: Void = old.run()
-    await wait(for: old) { isShown(["title": "Milk"], $0) && $0.isSaved }
+    await old.wait { isShown(["title": "Milk"], $0) && $0.isSaved }
     await old.stop()
     await before
     try await server.change(.set(milk, ["done": true]))
@@ -191,10 +133,10 @@ import UpdateMachine
     await closed.door.set(false)
     let new = Driver(source: closed, store: store)
     async let after: Void = new.run()
-    await wait(for: new) { isShown(["title": "Milk"], $0) }
+    await new.wait { isShown(["title": "Milk"], $0) }
     await closed.door.set(true)
     await new.retryNow()
-    await wait(for: new) { isShown(["title": "Milk", "done": true], $0) }
+    await new.wait { isShown(["title": "Milk", "done": true], $0) }
     await new.stop()
     await after
   }
@@ -202,7 +144,7 @@ import UpdateMachine
   @Test func `a cancelled poll ends at once, and a change wakes every poll that waits`()
     async throws
   {
-    let clock = StillClock()
+    let clock = SleeperClock(passes: false)
     let server = LocalTableSync(Shopping.self, clock: clock)
     let source = server.source(client: ClientID(1))
     var finger = try await source.register().finger

@@ -37,8 +37,20 @@
     ///     the number about that client's mutations.
     public nonisolated func source<Change: ViewMutation>(
       for change: Change.Type, client: ClientID
-    ) -> LocalClientViewSource<Mutators, Change> where Change.Content == Content {
-      LocalClientViewSource(server: self, client: client)
+    ) -> LocalSource<ConfirmedView<Change>, ClientView<Content>>
+    where Change.Content == Content {
+      LocalSource(
+        snapshot: { () throws(SyncFailure) in
+          let pulled = try await self.pull(client, from: nil, waits: false)
+          var terms = ServerTerms.clientView()
+          terms.cadence = .waits
+          return Registered(
+            snapshot: pulled, finger: pulled.finger, terms: terms, isComplete: pulled.isCurrent)
+        },
+        news: { (finger, waits) throws(SyncFailure) in
+          try await self.pull(client, from: finger, waits: waits)
+        },
+        answer: { (push, _) throws(SyncFailure) in try await self.push(MutationPush(push)) })
     }
 
     /// The present view.
@@ -91,46 +103,6 @@
           guard waits, let finger else { return true }
           return ClientView.advance(finger, over: pulled) != .seen
         })
-    }
-  }
-
-  /// A source that connects one client to a ``LocalClientView``.
-  public struct LocalClientViewSource<Mutators: ViewMutators, Change: ViewMutation>: SyncSource
-  where Change.Content == Mutators.Value {
-    public typealias Model = ConfirmedView<Change>
-    public typealias Sync = ClientView<Change.Content>
-
-    let server: LocalClientView<Mutators>
-    /// The client that pulls and pushes.
-    package let client: ClientID
-
-    public func register() async throws(SyncFailure) -> Registered<
-      PulledView<Change.Content>, ViewFinger
-    > {
-      let pulled = try await server.pull(client, from: nil, waits: false)
-      var terms = ServerTerms.clientView()
-      terms.cadence = .waits
-      return Registered(
-        snapshot: pulled, finger: pulled.finger, terms: terms, isComplete: pulled.isCurrent)
-    }
-
-    public func poll(
-      after finger: ViewFinger, waits: Bool
-    ) async throws(SyncFailure) -> PulledView<Change.Content> {
-      try await server.pull(client, from: finger, waits: waits)
-    }
-
-    /// Does nothing: the server keeps nothing for a client.
-    public func release(_ log: ViewLog) async {}
-
-    public func push(
-      _ push: PushRequest<Change>, at finger: ViewFinger?
-    ) async throws(PushFailure) -> PushAnswer {
-      do throws(SyncFailure) {
-        return try await server.push(MutationPush(push))
-      } catch {
-        throw PushFailure(error)
-      }
     }
   }
 

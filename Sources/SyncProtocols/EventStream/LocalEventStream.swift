@@ -34,8 +34,15 @@
     ///     be the same as long as the store.
     public nonisolated func source(
       client: ClientID, following objects: [ViewKey]? = nil
-    ) -> LocalEventStreamSource {
-      LocalEventStreamSource(server: self, client: client, objects: objects)
+    ) -> LocalSource<StreamModel, EventStream> {
+      LocalSource(
+        snapshot: { () throws(SyncFailure) in
+          try await self.register(client, following: objects).registered()
+        },
+        news: { (place, waits) throws(SyncFailure) in
+          try await self.poll(after: place, waits: waits)
+        },
+        answer: { (push, _) throws(SyncFailure) in try await self.push(MutationPush(push)) })
     }
 
     /// All events that were written, in the order of their sequences.
@@ -76,39 +83,6 @@
       let answer = try server.push(push, at: clock.now)
       tellNews()
       return answer
-    }
-  }
-
-  /// A source that connects one client to a ``LocalEventStream``.
-  public struct LocalEventStreamSource: SyncSource {
-    public typealias Model = StreamModel
-    public typealias Sync = EventStream
-
-    let server: LocalEventStream
-    let client: ClientID
-    let objects: [ViewKey]?
-
-    public func register() async throws(SyncFailure) -> Registered<StreamSnapshot, StreamPlace> {
-      try await server.register(client, following: objects).registered()
-    }
-
-    public func poll(
-      after place: StreamPlace, waits: Bool
-    ) async throws(SyncFailure) -> StreamBatch {
-      try await server.poll(after: place, waits: waits)
-    }
-
-    /// Does nothing: the server keeps nothing for a client.
-    public func release(_ stream: StreamID) async {}
-
-    public func push(
-      _ push: PushRequest<StreamChange>, at place: StreamPlace?
-    ) async throws(PushFailure) -> PushAnswer {
-      do throws(SyncFailure) {
-        return try await server.push(MutationPush(push))
-      } catch {
-        throw PushFailure(error)
-      }
     }
   }
 

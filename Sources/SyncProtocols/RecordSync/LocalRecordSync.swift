@@ -32,8 +32,16 @@
     ///
     /// - Parameter client: a random number, used by one store only and as long as that store. Draw
     ///   a new one after a log-out, and without a store at each start.
-    public nonisolated func source(client: ClientID) -> LocalRecordSyncSource {
-      LocalRecordSyncSource(server: self, client: client)
+    public nonisolated func source(client: ClientID) -> LocalSource<RecordModel, RecordSync> {
+      LocalSource(
+        snapshot: { () throws(SyncFailure) in try await self.register(client) },
+        news: { (finger, _) throws(SyncFailure) in
+          try await self.pull(after: finger, for: client)
+        },
+        answer: { (push, finger) throws(SyncFailure) in
+          guard let finger else { return .behind }  // Nothing has been pulled.
+          return await self.push(push.mutations, at: finger)
+        })
     }
 
     /// The present records, each with all its columns.
@@ -69,35 +77,6 @@
       return Registered(
         snapshot: pulled, finger: pulled.finger, terms: .recordSync(pullingEvery: period),
         isComplete: pulled.isWhole)
-    }
-  }
-
-  /// A source that connects one client to a ``LocalRecordSync``.
-  public struct LocalRecordSyncSource: SyncSource {
-    public typealias Model = RecordModel
-    public typealias Sync = RecordSync
-
-    let server: LocalRecordSync
-    let client: ClientID
-
-    public func register() async throws(SyncFailure) -> Registered<PulledRecords, RecordFinger> {
-      try await server.register(client)
-    }
-
-    public func poll(
-      after finger: RecordFinger, waits: Bool
-    ) async throws(SyncFailure) -> PulledRecords {
-      try await server.pull(after: finger, for: client)
-    }
-
-    /// Does nothing: the server keeps nothing for a client.
-    public func release(_ log: RecordLog) async {}
-
-    public func push(
-      _ push: PushRequest<RecordChange>, at finger: RecordFinger?
-    ) async throws(PushFailure) -> PushAnswer {
-      guard let finger else { return .behind }  // Nothing has been pulled.
-      return await server.push(push.mutations, at: finger)
     }
   }
 

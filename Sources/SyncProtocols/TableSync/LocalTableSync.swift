@@ -27,8 +27,20 @@
     ///
     /// - Parameter client: a random number, used by one store only and as long as that store. Draw
     ///   a new one after a log-out, and without a store at each start.
-    public nonisolated func source(client: ClientID) -> LocalTableSyncSource<Schema> {
-      LocalTableSyncSource(server: self, client: client)
+    public nonisolated func source(
+      client: ClientID
+    ) -> LocalSource<TableModel<Schema>, TableSync> {
+      LocalSource(
+        snapshot: { () throws(SyncFailure) in
+          let snapshot = await self.register(client)
+          return Registered(
+            snapshot: snapshot, finger: snapshot.finger,
+            terms: .tableSync(pingingEvery: WaitingPolls.patience), isComplete: false)
+        },
+        news: { (finger, waits) throws(SyncFailure) in
+          try await self.poll(after: finger, waits: waits)
+        },
+        answer: { (push, _) throws(SyncFailure) in await self.push(MutationPush(push)) })
     }
 
     /// The present rows, without those that are deleted. Ascending by key.
@@ -56,37 +68,6 @@
       let answer = server.push(push, at: clock.now)
       tellNews()
       return answer
-    }
-  }
-
-  /// A source that connects one client to a ``LocalTableSync``.
-  public struct LocalTableSyncSource<Schema: TableSchema>: SyncSource {
-    public typealias Model = TableModel<Schema>
-    public typealias Sync = TableSync
-
-    let server: LocalTableSync<Schema>
-    let client: ClientID
-
-    public func register() async throws(SyncFailure) -> Registered<TableSnapshot, TableFinger> {
-      let snapshot = await server.register(client)
-      return Registered(
-        snapshot: snapshot, finger: snapshot.finger,
-        terms: .tableSync(pingingEvery: WaitingPolls.patience), isComplete: false)
-    }
-
-    public func poll(
-      after finger: TableFinger, waits: Bool
-    ) async throws(SyncFailure) -> TableBatch {
-      try await server.poll(after: finger, waits: waits)
-    }
-
-    /// Does nothing: the server forgets a subscription that nobody polls when it hears of another.
-    public func release(_ log: TableLog) async {}
-
-    public func push(
-      _ push: PushRequest<TableChange>, at finger: TableFinger?
-    ) async throws(PushFailure) -> PushAnswer {
-      await server.push(MutationPush(push))
     }
   }
 

@@ -56,7 +56,7 @@ struct Link: SyncSource {
     func set(up: Bool) { isUp = up }
   }
 
-  let server: LocalClientViewSource<Desks, Booking>
+  let server: LocalSource<ConfirmedView<Booking>, ClientView<JSONValue>>
   let network: Network
 
   private func pass() async throws(SyncFailure) {
