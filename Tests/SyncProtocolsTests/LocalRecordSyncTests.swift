@@ -119,7 +119,7 @@ import UpdateMachine
 
   @Test func `an answer that a source makes equals the server's`() throws {
     var (server, draws) = (RecordServer(epoch: 3, pageMaximum: 2), Draws(seed: 1))
-    let schema = RecordSchema(RecordSchema.Version(1))
+    let schema = RecordSchema(1)
     var finger: RecordFinger?
     var pages = 0
     for round in 0..<200 as Range<Int64> {
@@ -154,7 +154,7 @@ import UpdateMachine
   }
 
   @Test func `an answer that no server may give is refused, not followed`() throws {
-    let schema = RecordSchema(RecordSchema.Version(1))
+    let schema = RecordSchema(1)
     let first = try RecordPull(client: ClientID(1), after: nil, schema: schema)
     let row = RecordRow(RecordKey("t", "a"), ["x": 1])
     let whole = first.answer(epoch: 1, pulledAt: RecordStamp(5), created: [row])
@@ -176,7 +176,7 @@ import UpdateMachine
   }
 
   @Test func `a page older than the first one is not taken`() throws {
-    let schema = RecordSchema(RecordSchema.Version(1))
+    let schema = RecordSchema(1)
     let first = try RecordPull(client: ClientID(1), after: nil, schema: schema)
     let row = RecordRow(RecordKey("t", "a"), ["x": 1])
     let page = first.answer(

@@ -97,7 +97,7 @@ struct RecordHost {
 
   private mutating func pull(_ id: RequestID, after finger: RecordFinger?, isLost: Bool) {
     do throws(SyncFailure) {
-      let schema = RecordSchema(RecordSchema.Version(1))
+      let schema = RecordSchema(1)
       let pull = try RecordPull(client: ClientID(7), after: finger, schema: schema)
       guard !isLost else { throw .timedOut }
       guard let answer = server.pull(pull) else { throw .expired }

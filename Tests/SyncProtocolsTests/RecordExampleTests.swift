@@ -94,7 +94,7 @@ struct TaskSource: SyncSource {
 
   private func pull(after finger: RecordFinger?) async throws(SyncFailure) -> PulledRecords {
     let pull = try RecordPull(
-      client: client, after: finger, schema: RecordSchema(RecordSchema.Version(1)))
+      client: client, after: finger, schema: RecordSchema(1))
     let news = try await server.changes(after: pull.lastPulledAt, cursor: pull.cursor)
     return pull.answer(
       epoch: news.epoch, pulledAt: news.timestamp, through: news.cursor, created: news.created,
@@ -140,7 +140,7 @@ actor TaskServer {
   func changes(
     after stamp: RecordStamp?, cursor: RecordKey?
   ) throws(SyncFailure) -> News {
-    let version = RecordSchema.Version(1)
+    let version: UInt64 = 1
     let finger = stamp.map {
       RecordFinger(
         epoch: 1, lastPulledAt: $0, schema: version, cursor: cursor, isWhole: cursor == nil)

@@ -8,7 +8,7 @@ struct RecordFollower {
   typealias Item = PushRequest<RecordChange>.Item
 
   let client: ClientID
-  var schema = RecordSchema(RecordSchema.Version(1))
+  var schema = RecordSchema(1)
   private(set) var model: RecordModel?
   private(set) var finger: RecordFinger?
   private(set) var pending: [Pending] = []

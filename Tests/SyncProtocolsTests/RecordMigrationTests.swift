@@ -35,9 +35,9 @@ struct RecordMigrationTests {
     do throws(RecordMigration.Mistake) {
       let plan = try RecordMigration.plan(
         lastPulledAt: row.pulled.map { RecordStamp($0) },
-        migrationsEnabledAt: row.enabled.map { RecordSchema.Version($0) },
-        lastSynced: row.synced.map { RecordSchema.Version($0) }, current: RecordSchema.Version(10))
-      text = plan.from.map { "\($0)–10" } ?? "none"
+        migrationsEnabledAt: row.enabled,
+        lastSynced: row.synced, current: 10)
+      text = plan.from.map { "v\($0)–10" } ?? "none"
       if plan.notesSchema { text += ", noted" }
     } catch {
       text = "\(error)"
@@ -49,8 +49,8 @@ struct RecordMigrationTests {
   private func desk(pages: Int = 100) -> RecordDesk {
     var desk = RecordDesk(pages: pages)
     desk.server.additions = [
-      RecordServer.Addition(RecordSchema.Version(10), table: "t", column: "y"),
-      RecordServer.Addition(RecordSchema.Version(11), table: "u"),
+      RecordServer.Addition(10, table: "t", column: "y"),
+      RecordServer.Addition(11, table: "u"),
     ]
     desk.set("a", ["x": 1, "y": 1])
     desk.set("b", ["x": 1])
@@ -60,8 +60,8 @@ struct RecordMigrationTests {
 
   @Test func `after a migration, tables and columns added since are complete`() {
     var desk = desk()
-    let enabled = RecordSchema.Version(9)
-    desk.one.schema = RecordSchema(RecordSchema.Version(9), migrationsEnabledAt: enabled)
+    let enabled: UInt64 = 9
+    desk.one.schema = RecordSchema(9, migrationsEnabledAt: enabled)
     desk.pull(\.one)
     #expect(desk.one.view.text == #"a{"x":1} b{"x":1}"#)
     desk.set("b", ["y": 2])
@@ -72,10 +72,10 @@ struct RecordMigrationTests {
     desk.one.make(.update(row(["x": 5])), "a")
     desk.one.make(.delete, "b")
     // Not even another change is needed: the finger's schema moves.
-    desk.one.schema.current = RecordSchema.Version(11)
+    desk.one.schema.current = 11
     #expect(desk.pull(\.one) == ["level"])
     #expect(desk.one.view.text == #"a{"x":5,"y":1} u/d{}"# && desk.one.overruled.isEmpty)
-    #expect(desk.one.finger?.schema == RecordSchema.Version(11))
+    #expect(desk.one.finger?.schema == 11)
     #expect(desk.one.pull()?.migratesFrom == nil, "once is enough")
     desk.sync(\.one)
     #expect(desk.one.view.text == desk.server.text)
@@ -83,34 +83,34 @@ struct RecordMigrationTests {
 
   @Test func `an app without migration syncs notes nothing, and a later one makes up for it`() {
     var desk = desk()
-    desk.one.schema = RecordSchema(RecordSchema.Version(9))
+    desk.one.schema = RecordSchema(9)
     desk.pull(\.one)
-    desk.one.schema.current = RecordSchema.Version(11)
+    desk.one.schema.current = 11
     desk.pull(\.one)
-    #expect(desk.one.finger?.schema == RecordSchema.Version(9))
-    desk.one.schema.migrationsEnabledAt = RecordSchema.Version(11)
+    #expect(desk.one.finger?.schema == 9)
+    desk.one.schema.migrationsEnabledAt = 11
     desk.pull(\.one)
     #expect(desk.one.view.text == desk.server.text)
   }
 
   @Test func `a mistake in the app pulls nothing and notes nothing`() {
     var desk = desk()
-    desk.one.schema = RecordSchema(RecordSchema.Version(11))
+    desk.one.schema = RecordSchema(11)
     desk.pull(\.one)
     let finger = desk.one.finger
     #expect(throws: SyncFailure.unsupported) {
       _ = try RecordPull(
-        client: ClientID(1), after: finger, schema: RecordSchema(RecordSchema.Version(10)))
+        client: ClientID(1), after: finger, schema: RecordSchema(10))
     }
   }
 
   @Test func `an app that is updated between two pages starts over`() throws {
     var desk = desk(pages: 1)
     desk.one.schema = RecordSchema(
-      RecordSchema.Version(9), migrationsEnabledAt: RecordSchema.Version(9))
+      9, migrationsEnabledAt: 9)
     let page = try desk.ask(\.one)
     desk.one.take(page)
-    desk.one.schema.current = RecordSchema.Version(11)
+    desk.one.schema.current = 11
     #expect(desk.pull(\.one) == ["expired", "more", "more", "level"])
     #expect(desk.one.view.text == desk.server.text)
   }

@@ -420,7 +420,7 @@ struct RecordSyncTests {
     throws
   {
     let finger = RecordFinger(
-      epoch: 1, lastPulledAt: RecordStamp(5), schema: RecordSchema.Version(9), cursor: nil,
+      epoch: 1, lastPulledAt: RecordStamp(5), schema: 9, cursor: nil,
       isWhole: true)
     let rows = [RecordRow("b", row([:])), RecordRow("a", row([:]))]
     func advance(
@@ -432,7 +432,7 @@ struct RecordSyncTests {
         over: PulledRecords(
           client: ClientID(1), epoch: epoch, pulledAt: RecordStamp(at),
           content: .changes(since: RecordStamp(since)),
-          schema: schema.map { RecordSchema.Version($0) },
+          schema: schema.map { $0 },
           isCurrent: current, created: created))
     }
     #expect(advance(5, [rows[0]]) == .gap)

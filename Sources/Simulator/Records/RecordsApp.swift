@@ -17,7 +17,7 @@ package enum RecordsApp: SimulatedApp {
 
   static let columns = ["a", "b", "c"]
   static let schema = RecordSchema(
-    RecordSchema.Version(1), migrationsEnabledAt: RecordSchema.Version(1))
+    1, migrationsEnabledAt: 1)
 
   package static func beginning(_ choices: inout Choices) -> RecordsTruth {
     var truth = RecordsTruth()

@@ -77,7 +77,7 @@ public struct StreamSequence: ListID, StorableKey {
 /// The name of a stream. A server that has lost any of its events must begin another stream.
 public struct StreamID: Hashable, Sendable {
   /// The server's number for it.
-  public var number: UInt64
+  public let number: UInt64
 
   /// Creates the ID from the server's number.
   public init(_ number: UInt64) { self.number = number }

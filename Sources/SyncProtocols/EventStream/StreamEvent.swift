@@ -4,9 +4,9 @@ public import UpdateMachine
 /// name is one event.
 public struct StreamEventID: Hashable, Comparable, Sendable {
   /// The first 64 bits.
-  public var high: UInt64
+  public let high: UInt64
   /// The last 64 bits.
-  public var low: UInt64
+  public let low: UInt64
 
   /// Creates the ID from 128 bits that were drawn earlier, as an event on the stream has them.
   public init(high: UInt64, low: UInt64) {

@@ -58,7 +58,7 @@
     func pull(
       after finger: RecordFinger?, for client: ClientID
     ) throws(SyncFailure) -> PulledRecords {
-      let schema = RecordSchema(RecordSchema.Version(1))
+      let schema = RecordSchema(1)
       let request = try RecordPull(client: client, after: finger, schema: schema)
       guard let answer = server.pull(request) else { throw .expired }
       return answer

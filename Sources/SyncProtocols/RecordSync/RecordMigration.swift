@@ -1,20 +1,10 @@
-/// An app's schema, as far as its syncs are concerned.
+/// An app's schema, as far as its syncs are concerned. Its version is the app's number for the
+/// tables and columns that it knows: a later version has a greater one.
 public struct RecordSchema: Hashable, Sendable {
-  /// A version of the schema: which tables and columns the app knows.
-  public struct Version: BitwiseCopyable, Hashable, Comparable, Sendable {
-    /// The app's number. A later version has a greater one.
-    public var number: UInt64
-
-    /// Creates a version from the app's number.
-    public init(_ number: UInt64) { self.number = number }
-
-    public static func < (one: Version, other: Version) -> Bool { one.number < other.number }
-  }
-
   /// The version of this build of the app.
-  package var current: Version
+  package var current: UInt64
   /// The version at which the app began to make migration syncs; `nil`: it makes none.
-  package var migrationsEnabledAt: Version?
+  package var migrationsEnabledAt: UInt64?
 
   /// Creates a schema; by default without migration syncs.
   ///
@@ -22,7 +12,7 @@ public struct RecordSchema: Hashable, Sendable {
   ///   - current: the version of this build of the app.
   ///   - enabled: the version at which the app began to make migration syncs: the first one whose
   ///     server answers ``RecordPull/migratesFrom``. Write it once, and never change it.
-  public init(_ current: Version, migrationsEnabledAt enabled: Version? = nil) {
+  public init(_ current: UInt64, migrationsEnabledAt enabled: UInt64? = nil) {
     self.current = current
     migrationsEnabledAt = enabled
   }
@@ -34,7 +24,7 @@ package enum RecordMigration {
   /// What a sync does about the schema.
   package struct Plan: Hashable, Sendable {
     /// Also pulls what was added to the schema since this version, up to the current one.
-    package var from: RecordSchema.Version?
+    package var from: UInt64?
     /// Whether the current version is noted as the last synced one.
     package var notesSchema: Bool
   }
@@ -53,8 +43,8 @@ package enum RecordMigration {
   /// since that version is pulled. If there is none, `migrationsEnabledAt` takes its place. This
   /// may be too late, but nothing better is known.
   package static func plan(
-    lastPulledAt: RecordStamp?, migrationsEnabledAt enabled: RecordSchema.Version?,
-    lastSynced: RecordSchema.Version?, current: RecordSchema.Version
+    lastPulledAt: RecordStamp?, migrationsEnabledAt enabled: UInt64?,
+    lastSynced: UInt64?, current: UInt64
   ) throws(Mistake) -> Plan {
     if let lastSynced, lastSynced > current { throw .syncedByLaterVersion }
     if let enabled, enabled > current { throw .enabledAtLaterVersion }
@@ -63,9 +53,4 @@ package enum RecordMigration {
     let from = lastSynced ?? enabled
     return Plan(from: from < current ? from : nil, notesSchema: true)
   }
-}
-
-extension RecordSchema.Version: CustomStringConvertible {
-  /// "v9".
-  public var description: String { "v\(number)" }
 }

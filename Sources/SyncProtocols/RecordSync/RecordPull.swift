@@ -11,10 +11,10 @@ public struct RecordPull: Hashable, Sendable {
   /// The client's place; `nil`: it has nothing, and asks for the first page.
   package let finger: RecordFinger?
   /// The version of the schema that the answer must be for: it has no later tables and columns.
-  public let schema: RecordSchema.Version
+  public let schema: UInt64
   /// The answer must also have every record of the tables added since this version, and of those
   /// with columns added since, through ``schema``. `nil`: no migration.
-  public let migratesFrom: RecordSchema.Version?
+  public let migratesFrom: UInt64?
   /// Whether ``PulledRecords/schema`` must be ``schema``; if not, it must be `nil`.
   package let notesSchema: Bool
 

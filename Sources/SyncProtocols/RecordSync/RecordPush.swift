@@ -8,9 +8,9 @@ public import UpdateMachine
 /// changed since ``lastPulledAt``, the push must not touch it, even if it has the pushed values.
 public struct RecordPush: Hashable, Sendable {
   /// The epoch of the server that gave the stamp.
-  public var epoch: UInt64
+  public let epoch: UInt64
   /// The client has seen every change up to this moment.
-  public var lastPulledAt: RecordStamp
+  public let lastPulledAt: RecordStamp
   /// The records to create. Ascending.
   public private(set) var created: [RecordRow] = []
   /// The records to update, each with only the columns to set. Ascending.

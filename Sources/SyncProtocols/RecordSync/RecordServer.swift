@@ -34,12 +34,12 @@ package struct RecordServer: Sendable {
 
   /// A table, or a column of a table, with the version of the schema that added it.
   package struct Addition: Hashable, Sendable {
-    package var version: RecordSchema.Version
+    package var version: UInt64
     package var table: String
     /// `nil`: the whole table.
     package var column: String?
 
-    package init(_ version: RecordSchema.Version, table: String, column: String? = nil) {
+    package init(_ version: UInt64, table: String, column: String? = nil) {
       self.version = version
       self.table = table
       self.column = column
@@ -195,12 +195,12 @@ package struct RecordServer: Sendable {
 
   // MARK: The schema
 
-  private func isKnown(_ table: String, to schema: RecordSchema.Version) -> Bool {
+  private func isKnown(_ table: String, to schema: UInt64) -> Bool {
     !additions.contains { $0.version > schema && $0.column == nil && $0.table == table }
   }
 
   private func known(
-    _ columns: JSONObject, of table: String, to schema: RecordSchema.Version
+    _ columns: JSONObject, of table: String, to schema: UInt64
   ) -> JSONObject {
     var known = columns
     for addition in additions where addition.version > schema && addition.table == table {

@@ -3,9 +3,9 @@ public import UpdateMachine
 /// Identifies a record: a table's name and an ID, both compared by their UTF-8 bytes.
 public struct RecordKey: Sendable {
   /// The table's name.
-  public var table: String
+  public let table: String
   /// The record's ID, unique in its table. The client that creates a record draws it.
-  public var id: String
+  public let id: String
 
   /// Creates a key from any texts.
   public init(_ table: String, _ id: String) {
@@ -37,7 +37,7 @@ public struct SyncedRecord: Hashable, Sendable {
 ///     state.view?.records[RecordKey("tasks", "1")]?.columns["title"]
 public struct RecordState: Equatable, Sendable {
   /// The records, by table and ID.
-  public var records = VersionedMap<RecordKey, SyncedRecord>()
+  public package(set) var records = VersionedMap<RecordKey, SyncedRecord>()
   /// The moment of the last pull.
   package var lastPulledAt = RecordStamp.none
   /// The records that the last pull has deleted, with its moment. No others are needed: pending

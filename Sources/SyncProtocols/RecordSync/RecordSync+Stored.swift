@@ -37,7 +37,7 @@ extension RecordFinger: Storable {
   public func put(into bytes: inout ByteWriter) {
     bytes.put(epoch)
     bytes.put(lastPulledAt)
-    bytes.put(schema?.number)
+    bytes.put(schema)
     bytes.put(cursor)
     bytes.put(isWhole)
   }
@@ -45,7 +45,7 @@ extension RecordFinger: Storable {
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     self.init(
       epoch: try bytes.takeUInt64(), lastPulledAt: try bytes.take(),
-      schema: try bytes.takeOptional(UInt64.self).map { RecordSchema.Version($0) },
+      schema: try bytes.takeOptional(),
       cursor: try bytes.takeOptional(),
       isWhole: try bytes.takeBool())
   }

@@ -62,7 +62,7 @@ public enum RecordSync: SyncProtocol {
 /// one, or one of them could be missed.
 public struct RecordStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// The server's number, usually near its time in milliseconds; 0 precedes all.
-  public var number: UInt64
+  public let number: UInt64
 
   /// Creates a stamp, as the server gave it.
   public init(_ number: UInt64) { self.number = number }
@@ -84,14 +84,14 @@ public struct RecordFinger: Finger, Hashable {
   /// The moment of the last pull; of the first page, while pages are pulled.
   package var lastPulledAt: RecordStamp
   /// The schema version of the last sync; `nil`: an app without migration syncs did not note it.
-  package var schema: RecordSchema.Version?
+  package var schema: UInt64?
   /// The last record of the last page; `nil`: there are no more pages.
   package var cursor: RecordKey?
   /// Whether everything has been pulled as of ``lastPulledAt``.
   package var isWhole: Bool
 
   package init(
-    epoch: UInt64, lastPulledAt: RecordStamp, schema: RecordSchema.Version?, cursor: RecordKey?,
+    epoch: UInt64, lastPulledAt: RecordStamp, schema: UInt64?, cursor: RecordKey?,
     isWhole: Bool
   ) {
     self.epoch = epoch
@@ -138,7 +138,7 @@ public struct PulledRecords: EventBatch, Hashable {
   /// What the answer covers.
   package var content: Content
   /// The schema version to note as the last synced one (``RecordPull/notesSchema``); `nil`: none.
-  package var schema: RecordSchema.Version?
+  package var schema: UInt64?
   /// Whether the server has nothing beyond the answer.
   package var isCurrent: Bool
   /// Records created since the last pull, whole; all records of a page. Ascending by key, each
@@ -163,7 +163,7 @@ public struct PulledRecords: EventBatch, Hashable {
   /// Creates an answer.
   package init(
     client: ClientID, epoch: UInt64, pulledAt: RecordStamp, content: Content,
-    schema: RecordSchema.Version? = nil, isCurrent: Bool = true, created: [RecordRow] = [],
+    schema: UInt64? = nil, isCurrent: Bool = true, created: [RecordRow] = [],
     updated: [RecordRow] = [], deleted: [RecordKey] = []
   ) {
     self.client = client
@@ -242,7 +242,7 @@ extension RecordLog: CustomStringConvertible {
 extension RecordFinger: CustomStringConvertible {
   /// "1@700 v9", "1@700 v9 through posts/7".
   public var description: String {
-    "\(epoch)@\(lastPulledAt)" + (schema.map { " \($0)" } ?? "")
+    "\(epoch)@\(lastPulledAt)" + (schema.map { " v\($0)" } ?? "")
       + (cursor.map { " through \($0)" } ?? "")
   }
 }

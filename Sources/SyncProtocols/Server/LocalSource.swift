@@ -2,8 +2,8 @@
 
   public import UpdateMachine
 
-  /// Connects one client to a server in this process: to a ``LocalClientView``, ``LocalRecordSync``,
-  /// ``LocalTableSync`` or ``LocalEventStream``, each of which makes them.
+  /// Connects one client to a server in this process: a ``LocalClientView``, ``LocalRecordSync``,
+  /// ``LocalTableSync`` or ``LocalEventStream``, each of which makes its own.
   public struct LocalSource<Model: SyncModel, Sync: SyncProtocol>: SyncSource
   where Sync.Batch.Event == Model.Event, Model.Lists == NoLists {
     typealias Registration = Registered<Model.Snapshot, Sync.Place>

@@ -3,7 +3,7 @@ public import UpdateMachine
 /// The server's time of a change, in milliseconds. Several changes may have the same.
 public struct TableStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// Milliseconds since a moment that the server chose.
-  public var milliseconds: Int64
+  public let milliseconds: Int64
 
   /// Creates a stamp as the server gave it.
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -19,9 +19,9 @@ public struct TableStamp: BitwiseCopyable, Hashable, Comparable, Sendable {
 /// Names a row: its table and its ID. An ID is never used again, not even after a deletion.
 public struct TableRowKey: BitwiseCopyable, Hashable, Comparable, Sendable {
   /// The table, counted from 0. A row's parent is in the table above, which has the number before.
-  public var table: UInt8
+  public let table: UInt8
   /// Unique within its table.
-  public var id: Int64
+  public let id: Int64
 
   /// Creates the name of a row.
   public init(_ table: UInt8, _ id: Int64) {
