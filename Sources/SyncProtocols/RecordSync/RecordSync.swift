@@ -1,7 +1,7 @@
 // RecordSync: the room of WatermelonDB's sync protocol, client half and server half, as plain
 // values. It follows WatermelonDB's notes on its sync; comments say which rules are ours.
 //
-// RecordSync may use: JSON.
+// RecordSync may use: JSON, Server.
 
 public import UpdateMachine
 
