@@ -122,6 +122,12 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "WorldTests",
+      dependencies: [
+        "Simulator", "MessageSync", "SyncProtocols", "TestSupport", "UpdateMachine",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "CommandTests",
       dependencies: [
         "counter", "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols",
