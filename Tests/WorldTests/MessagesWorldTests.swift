@@ -3,17 +3,6 @@ import Testing
 
 /// Tests whole worlds in which clients hold parts of the messages.
 struct MessagesWorldTests {
-  @Test(arguments: [UInt64(0), 1000])
-  func `users who scroll and leave see what is true, and are up to date in the end`(first: UInt64) {
-    for seed in first..<(first + 150) {
-      let configuration = SimulationConfiguration(seed: seed)
-      guard let finding = Simulation<MessagesApp>.run(configuration).finding else { continue }
-      let (_, trace) = Simulation<MessagesApp>.trace(configuration)
-      Issue.record("seed \(seed): \(finding)\n\(trace.text.suffix(6000))")
-      return
-    }
-  }
-
   // MARK: A server that breaks its contract
 
   @Test(arguments: [Fault.silentChange, .oldCache])

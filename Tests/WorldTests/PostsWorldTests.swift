@@ -6,44 +6,6 @@ import UpdateMachine
 
 /// Tests whole worlds in which users post to a server that does not recognise a second copy.
 struct PostsWorldTests {
-  @Test(arguments: [UInt64(0), 1000])
-  func `each post is made as often as it was sent, or is uncertain, or is set aside`(first: UInt64)
-  {
-    for seed in first..<(first + 100) {
-      let configuration = SimulationConfiguration(seed: seed)
-      guard let finding = Simulation<PostsApp>.run(configuration).finding else { continue }
-      let (_, trace) = Simulation<PostsApp>.trace(configuration)
-      Issue.record("seed \(seed): \(finding)\n\(trace.text.suffix(6000))")
-      return
-    }
-  }
-
-  @Test func `a seed gives one trace, and its choices give it again`() {
-    var configuration = SimulationConfiguration(seed: 7)
-    configuration.world = .posts
-    let result = LibraryWorld.run(configuration)
-    #expect(LibraryWorld.run(configuration).hash == result.hash)
-    let record = Simulation<PostsApp>.choices(of: configuration)
-    let token = RunToken(configuration, ChoiceLists(record))
-    #expect((try? RunToken(token.text))?.configuration.world == .posts)
-    #expect(LibraryWorld.traceReplay(token).0.steps == result.steps)
-  }
-
-  /// Everything that the users of these worlds can do must happen.
-  @Test func `sends are uncertain, refused and set aside, and sent again`() {
-    var text = ""
-    for seed: UInt64 in 1...40 {
-      text += Simulation<PostsApp>.trace(SimulationConfiguration(seed: seed)).1.text
-    }
-    for words in [
-      "uncertain", "refused", "set aside", "threw", "accepted", "halted(credentials)", "waiting",
-      "modelRefused",
-    ] {
-      #expect(text.contains(words), "\(words)")
-    }
-    #expect(!text.contains("confirming"))  // Nothing is sent again automatically.
-  }
-
   /// On the server, a post that comes twice is there twice, and a client that gives its name is
   /// known by it.
   @Test func `each arrival of a push is a post`() throws {

@@ -6,31 +6,6 @@ import UpdateMachine
 
 /// Tests whole worlds in which users change records over WatermelonDB's protocol.
 struct RecordsWorldTests {
-  @Test(arguments: [UInt64(0), 1000])
-  func `records converge, and every change is made, overruled or set aside`(first: UInt64) {
-    for seed in first..<(first + 100) {
-      let configuration = SimulationConfiguration(seed: seed)
-      guard let finding = Simulation<RecordsApp>.run(configuration).finding else { continue }
-      let (_, trace) = Simulation<RecordsApp>.trace(configuration)
-      Issue.record("seed \(seed): \(finding)\n\(trace.text.suffix(6000))")
-      return
-    }
-  }
-
-  /// Everything that users and server of these worlds can do must happen.
-  @Test func `records are in conflict, taken in part, and pulled in pages`() {
-    var text = ""
-    for seed: UInt64 in 1...40 {
-      text += Simulation<RecordsApp>.trace(SimulationConfiguration(seed: seed)).1.text
-    }
-    for words in [
-      "behind", "accepted only", "refused", " through items/", "expired",
-      "mutates delete", "mutates update", "discards", "retries", "makes update",
-    ] {
-      #expect(text.contains(words), "\(words)")
-    }
-  }
-
   /// The oracle must notice a push that changes what its client had not seen.
   @Test func `a conflict that is overwritten is noticed`() {
     var seen = RecordsTruth()

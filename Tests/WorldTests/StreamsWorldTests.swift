@@ -6,31 +6,6 @@ import UpdateMachine
 
 /// Tests whole worlds in which users change objects over a stream of events.
 struct StreamsWorldTests {
-  @Test(arguments: [UInt64(0), 1000])
-  func `streams converge, and every change is on the stream, pending or given up`(first: UInt64) {
-    for seed in first..<(first + 50) {
-      let configuration = SimulationConfiguration(seed: seed)
-      guard let finding = Simulation<StreamsApp>.run(configuration).finding else { continue }
-      let (_, trace) = Simulation<StreamsApp>.trace(configuration)
-      Issue.record("seed \(seed): \(finding)\n\(trace.text.suffix(6000))")
-      return
-    }
-  }
-
-  /// Everything that users and server of these worlds can do must happen.
-  @Test func `streams have holes, late events, questions, and pushes taken in part`() {
-    var text = ""
-    for seed: UInt64 in 1...40 {
-      text += Simulation<StreamsApp>.trace(SimulationConfiguration(seed: seed)).1.text
-    }
-    for words in [
-      "accepted only", "rejected", "set aside", "mutates delete", "mutates update", "discards",
-      "retries", "makes insert", "serverFault",
-    ] {
-      #expect(text.contains(words), "\(words)")
-    }
-  }
-
   /// The plain fold must know the three laws.
   @Test func `an update beside a deletion is dropped, wins, or is asked about`() {
     let key = ViewKey("p")
