@@ -41,9 +41,10 @@ struct ComparisonTable {
     }
   }
 
-  /// A column: its title, and its value with so many digits.
+  /// A column: its title, what it means, and its value with so many digits.
   private struct Column: Sendable {
     let title: String
+    let meaning: String
     let unit: String
     let digits: Int
     let value: @Sendable (Row) -> Double
@@ -56,14 +57,26 @@ struct ComparisonTable {
   init(_ measures: [ProtocolMeasures]) { rows = measures.map { Row($0) } }
 
   private static let columns = [
-    Column(title: "changes", unit: "", digits: 0) { $0.changes },
-    Column(title: "requests", unit: "", digits: 0) { $0.requests },
-    Column(title: "up", unit: "kB", digits: 1) { $0.bytesUp / 1000 },
-    Column(title: "down", unit: "kB", digits: 1) { $0.bytesDown / 1000 },
-    Column(title: "see", unit: "s", digits: 1) { $0.secondsToSee },
-    Column(title: "converge", unit: "s", digits: 1) { $0.secondsToConverge },
-    Column(title: "lost", unit: "", digits: 1) { $0.lost },
-    Column(title: "stored", unit: "kB", digits: 1) { $0.bytesStored / 1000 },
+    Column(title: "changes", meaning: "changes made", unit: "", digits: 0) { $0.changes },
+    Column(title: "requests", meaning: "requests", unit: "", digits: 0) { $0.requests },
+    Column(title: "up", meaning: "kB sent to the server", unit: "kB", digits: 1) {
+      $0.bytesUp / 1000
+    },
+    Column(title: "down", meaning: "kB sent to the devices", unit: "kB", digits: 1) {
+      $0.bytesDown / 1000
+    },
+    Column(title: "see", meaning: "seconds until others see a change", unit: "s", digits: 1) {
+      $0.secondsToSee
+    },
+    Column(title: "converge", meaning: "seconds to converge", unit: "s", digits: 1) {
+      $0.secondsToConverge
+    },
+    Column(title: "lost", meaning: "changes lost, and their users told so", unit: "", digits: 1) {
+      $0.lost
+    },
+    Column(title: "stored", meaning: "kB stored on a device", unit: "kB", digits: 1) {
+      $0.bytesStored / 1000
+    },
   ]
 
   var text: String {
@@ -124,7 +137,7 @@ struct ComparisonTable {
     let (bar, left) = (ComparisonTable.bar, ComparisonTable.panel.left)
     let greatest = max(rows.map { column.value($0) }.max() ?? 0, 1e-9)
     var parts = [
-      "<text x=\"\(left)\" y=\"22\" font-weight=\"bold\">\(title(of: column))</text>"
+      "<text x=\"\(left)\" y=\"22\" font-weight=\"bold\">\(column.meaning)</text>"
     ]
     for (index, row) in rows.enumerated() {
       let y = ComparisonTable.panel.head + index * bar.pitch
