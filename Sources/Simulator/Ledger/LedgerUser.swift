@@ -32,7 +32,7 @@ package struct LedgerUser: ReconsideringUser {
   package mutating func took(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
-  ) { noteInput(effects, client) }
+  ) { noteInput(effects, client, at: now) }
 
   // MARK: What the user does
 
@@ -66,12 +66,11 @@ package struct LedgerUser: ReconsideringUser {
   // MARK: What becomes of it
 
   package mutating func noteMade(
-    _ change: LedgerChange, as ticket: MutationTicket, from before: Body,
-    to after: Outbox<LedgerChange>
+    _ change: LedgerChange, as ticket: MutationTicket, from before: Body, to after: Body
   ) {
     let confirmed = before.model?.model.finger.lastMutation ?? .none
     let last = before.local?.outbox.pending.last
-    let isOne = after.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
+    let isOne = after.local?.outbox.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
     if isOne, let last, last.stage == .unsent, last.change.coalesced(with: change) != nil {
       memory.merge(ticket, change.entries, confirmed: confirmed)
     } else {
@@ -80,7 +79,8 @@ package struct LedgerUser: ReconsideringUser {
   }
 
   package mutating func noteEdited(
-    _ ticket: MutationTicket, to change: LedgerChange, in outbox: Outbox<LedgerChange>
+    _ ticket: MutationTicket, from old: (change: LedgerChange, tickets: TicketSet),
+    to change: LedgerChange, from before: Body, to after: Body
   ) { memory.replace(ticket, by: change.entries) }
 
   package mutating func noteDiscarded(

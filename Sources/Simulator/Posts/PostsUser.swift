@@ -52,7 +52,7 @@ package struct PostsUser: ReconsideringUser {
     at now: Moment
   ) {
     if let outbox = client.local?.outbox, memory.client != outbox.client { answered = [] }
-    noteInput(effects, client)
+    noteInput(effects, client, at: now)
     if case .snapshotArrived = input { judgeSnapshot(client) }
     if case .batchArrived = input { judgeEchoes(client) }
     confirmedCount = client.model?.state.posts.count ?? 0
@@ -105,12 +105,12 @@ package struct PostsUser: ReconsideringUser {
   // MARK: What becomes of it
 
   package mutating func noteMade(
-    _ change: PostChange, as ticket: MutationTicket, from before: Body,
-    to after: Outbox<PostChange>
+    _ change: PostChange, as ticket: MutationTicket, from before: Body, to after: Body
   ) { memory.note(ticket, change.post.entry) }
 
   package mutating func noteEdited(
-    _ ticket: MutationTicket, to change: PostChange, in outbox: Outbox<PostChange>
+    _ ticket: MutationTicket, from old: (change: PostChange, tickets: TicketSet),
+    to change: PostChange, from before: Body, to after: Body
   ) {
     memory.edit(ticket, to: change.post.entry)
     answered.removeAll { $0.ticket == ticket }

@@ -114,7 +114,7 @@ package struct RecordsUser: ReconsideringUser {
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
   ) {
-    noteInput(effects, client)
+    noteInput(effects, client, at: now)
     for item in effects.outbox.push?.mutations ?? [] {
       for value in item.change.values { sends["\(value)"] = (sends["\(value)"] ?? 0) + 1 }
     }
@@ -161,15 +161,13 @@ package struct RecordsUser: ReconsideringUser {
   // MARK: What becomes of it
 
   package mutating func noteMade(
-    _ change: RecordChange, as ticket: MutationTicket, from before: Body,
-    to after: Outbox<RecordChange>
+    _ change: RecordChange, as ticket: MutationTicket, from before: Body, to after: Body
   ) { memory.note(ticket, change) }
 
   package mutating func noteEdited(
-    _ ticket: MutationTicket, to change: RecordChange, in outbox: Outbox<RecordChange>
-  ) {
-    if let old = outbox.mutation(of: ticket) { memory.edit(old.tickets, to: change) }
-  }
+    _ ticket: MutationTicket, from old: (change: RecordChange, tickets: TicketSet),
+    to change: RecordChange, from before: Body, to after: Body
+  ) { memory.edit(old.tickets, to: change) }
 
   package mutating func noteDiscarded(
     _ ticket: MutationTicket, in outbox: Outbox<RecordChange>

@@ -103,7 +103,7 @@ extension StreamChange {
 
 /// A user who inserts, updates and deletes objects, answers questions about them, and reconsiders
 /// some changes.
-package struct StreamsUser: OutboxUser {
+package struct StreamsUser: ReconsideringUser {
   package typealias Model = StreamModel
   package typealias Truth = StreamsTruth
   package typealias Sync = EventStream
@@ -125,34 +125,15 @@ package struct StreamsUser: OutboxUser {
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
   ) {
-    noteInput(effects, client)
+    noteInput(effects, client, at: now)
   }
 
   // MARK: What the user does
 
-  package mutating func act(
-    _ client: Body, _ truth: Truth, _ choices: inout Choices
-  ) -> [Action] {
-    guard let local = client.local else { return [] }
-    let outbox = local.outbox
-    if let first = outbox.setAside.first, choices.happens(.users, 1, in: 2) {
-      return reconsider(first.ticket, outbox, &choices)
-    }
-    if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
-      let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
-      return reconsider(outbox.pending[index].ticket, outbox, &choices)
-    }
-    var actions: [Action] = []
-    for count in 0...Int(choices.draw(.users, below: 3)) {
-      guard outbox.count + count < StreamsUser.pendingMaximum else { break }
-      actions.append(.mutates(newChange(local.view.state, &choices)))
-    }
-    return actions
-  }
-
-  private mutating func newChange(
-    _ state: StreamState, _ choices: inout Choices
+  package mutating func newChange(
+    _ local: LocalChanges<StreamChange>, _ choices: inout Choices
   ) -> StreamChange {
+    let state = local.view.state
     if let (key, question) = state.questions.first, choices.happens(.users, 1, in: 2) {
       let isRevived = choices.happens(.users, 1, in: 2)
       return StreamChange(newID(choices), key, isRevived ? .insert(question.fields) : .delete)
@@ -177,54 +158,34 @@ package struct StreamsUser: OutboxUser {
     return StreamEventID(high: UInt64(choices.record.count) + 1, low: valueCount)
   }
 
-  private mutating func reconsider(
-    _ ticket: MutationTicket, _ outbox: Outbox<StreamChange>, _ choices: inout Choices
-  ) -> [Action] {
-    switch choices.draw(.users, below: 3) {
-    case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
-    case 1:
-      guard let old = outbox.mutation(of: ticket)?.change, outbox.canEdit(ticket) else { return [] }
-      let fields = newFields(&choices)
-      let id = newID(choices)
-      switch old.kind {
-      case .insert: return [.decides(.edited(ticket, StreamChange(id, old.key, .insert(fields))))]
-      case .update: return [.decides(.edited(ticket, StreamChange(id, old.key, .update(fields))))]
-      case .delete: return []
-      }
-    default: return [.decides(.retried(ticket))]
+  package mutating func newChange(
+    inPlaceOf old: StreamChange, _ local: LocalChanges<StreamChange>, _ choices: inout Choices
+  ) -> StreamChange? {
+    let fields = newFields(&choices)
+    let id = newID(choices)
+    return switch old.kind {
+    case .insert: StreamChange(id, old.key, .insert(fields))
+    case .update: StreamChange(id, old.key, .update(fields))
+    case .delete: nil
     }
   }
 
-  package mutating func tidy(_ client: Body) -> [Action] {
-    guard let outbox = client.local?.outbox else { return [] }
-    let first = outbox.setAside.first { outbox.canDiscard($0.ticket) }
-    return wake(client) + (first.map { [.decides(.discarded($0.ticket))] } ?? [])
-  }
+  // MARK: What becomes of it
 
-  package mutating func acted(
-    _ action: Action, from before: Body, to after: Body, at now: Moment
+  package mutating func noteMade(
+    _ change: StreamChange, as ticket: MutationTicket, from before: Body, to after: Body
   ) {
-    guard let old = before.local, let new = after.local?.outbox else { return }
-    switch action {
-    case .mutates(let change):
-      guard new.newestTicket > old.outbox.newestTicket else {
-        // The object may have gone since the user looked: an earlier change of the same moment.
-        if case .update = change.kind, !old.view.state.objects.contains(change.key) { return }
-        check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
-        return
-      }
-      if let view = after.local?.view.state { noteSight(of: change, in: view) }
-      note(new.newestTicket, editing: nil, new, old.view.state)
-    case .decides(.edited(let ticket, _)):
-      guard old.outbox.canEdit(ticket), let former = old.outbox.mutation(of: ticket)
-      else { return }
-      note(ticket, editing: former.change, new, old.view.state)
-    case .decides(.discarded(let ticket)):
-      guard old.outbox.canDiscard(ticket), let former = old.outbox.mutation(of: ticket)
-      else { return }
-      memory.discard(former.tickets)
-    case .decides(.retried), .opens, .changes, .changesLists, .signals: break
-    }
+    if let view = after.local?.view.state { noteSight(of: change, in: view) }
+    note(ticket, editing: nil, from: before, to: after)
+  }
+
+  package mutating func noteEdited(
+    _ ticket: MutationTicket, from old: (change: StreamChange, tickets: TicketSet),
+    to change: StreamChange, from before: Body, to after: Body
+  ) { note(ticket, editing: old.change, from: before, to: after) }
+
+  package mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<StreamChange>) {
+    if let old = outbox.mutation(of: ticket) { memory.discard(old.tickets) }
   }
 
   /// The user sees at once what was made, whatever the outbox has made of it.
@@ -246,10 +207,11 @@ package struct StreamsUser: OutboxUser {
   /// did. An edited one comes after what its maker saw, or stays where it was, because a later one
   /// of the same object is in the outbox. Nothing takes the place of another.
   private mutating func note(
-    _ ticket: MutationTicket, editing old: StreamChange?, _ outbox: Outbox<StreamChange>,
-    _ seen: StreamState
+    _ ticket: MutationTicket, editing old: StreamChange?, from before: Body, to after: Body
   ) {
-    guard let (change, tickets) = outbox.mutation(of: ticket) else { return }
+    guard let outbox = after.local?.outbox, let seen = before.local?.view.state,
+      let (change, tickets) = outbox.mutation(of: ticket)
+    else { return }
     let later =
       outbox.pending.map { ($0.ticket, $0.change) }
       + outbox.setAside.map { ($0.ticket, $0.change) }

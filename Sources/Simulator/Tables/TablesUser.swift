@@ -28,7 +28,7 @@ package struct TablesBook: OutboxBook {
 
 /// A user who changes rows while they are connected, and decides about changes that were refused or
 /// are uncertain.
-package struct TablesUser: OutboxUser {
+package struct TablesUser: ReconsideringUser {
   package typealias Model = TablesApp.Model
   package typealias Truth = TablesTruth
   package typealias Sync = TableSync
@@ -39,8 +39,6 @@ package struct TablesUser: OutboxUser {
   private var sends = VersionedMap<String, Int>()
   /// The checksums of what this client has shown when it was up to date.
   private var whole = VersionedMap<UInt64, Bool>()
-  /// When the client last took an input.
-  private var now = Moment.distantPast
 
   package init() {}
 
@@ -56,8 +54,7 @@ package struct TablesUser: OutboxUser {
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
   ) {
-    noteInput(effects, client)
-    self.now = now
+    noteInput(effects, client, at: now)
     guard let push = effects.outbox.push else { return }
     for item in push.mutations {
       let name = TablesTruth.name(of: item.change, by: push.client)
@@ -67,73 +64,40 @@ package struct TablesUser: OutboxUser {
 
   // MARK: What the user does
 
-  package mutating func act(
-    _ client: Body, _ truth: Truth, _ choices: inout Choices
-  ) -> [Action] {
-    guard let local = client.local else { return [] }
-    let outbox = local.outbox
-    let open = outbox.setAside.map { $0.ticket } + outbox.uncertain.map { $0.ticket }
-    if !open.isEmpty, choices.happens(.users, 3, in: 4) {
-      let index = Int(choices.draw(.users, below: UInt64(open.count)))
-      return reconsider(open[index], outbox, &choices)
-    }
-    if !outbox.pending.isEmpty, choices.happens(.users, 1, in: 8) {
-      let index = Int(choices.draw(.users, below: UInt64(outbox.pending.count)))
-      return reconsider(outbox.pending[index].ticket, outbox, &choices)
-    }
-    // Most users see that they are not connected.
-    let isConnected = client.freshness(at: now).claim == .connected
-    guard isConnected || choices.happens(.users, 1, in: 8) else { return [] }
-    let isRoomy = outbox.count + 2 <= TablesUser.pendingMaximum
-    if isRoomy, choices.happens(.users, 1, in: 4) {
-      return TablesApp.rescue(local.view.state, &choices).map { .mutates($0) }
-    }
-    var actions: [Action] = []
-    for count in 0...Int(choices.draw(.users, below: 3)) {
-      guard outbox.count + count < TablesUser.pendingMaximum else { break }
-      let rows = local.view.state.rows.map { $0.key }
-      // The number of choices so far is an ID that nobody else uses.
-      let id = Int64(choices.record.count)
-      actions.append(.mutates(TablesApp.change(id, "user", among: rows, .users, &choices)))
-    }
-    return actions
+  package mutating func newChange(
+    _ local: LocalChanges<TableChange>, _ choices: inout Choices
+  ) -> TableChange {
+    let rows = local.view.state.rows.map { $0.key }
+    // The number of choices so far is an ID that nobody else uses.
+    return TablesApp.change(Int64(choices.record.count), "user", among: rows, .users, &choices)
   }
 
-  private func reconsider(
-    _ ticket: MutationTicket, _ outbox: Outbox<TableChange>, _ choices: inout Choices
-  ) -> [Action] {
-    if choices.happens(.users, 1, in: 2) { return [.decides(.retried(ticket))] }
-    return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
+  /// Some users save what is in a node before they delete it.
+  package mutating func newChanges(
+    _ local: LocalChanges<TableChange>, room: Int, _ choices: inout Choices
+  ) -> [TableChange] {
+    room >= 2 && choices.happens(.users, 1, in: 4)
+      ? TablesApp.rescue(local.view.state, &choices) : someChanges(local, room: room, &choices)
   }
 
-  /// Retries or discards uncertain changes, as the user likes.
-  package mutating func tidy(_ client: Body) -> [Action] {
-    guard let outbox = client.local?.outbox else { return [] }
-    if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
-      return wake(client) + [.decides(.discarded(first.ticket))]
-    }
-    guard let first = outbox.uncertain.first else { return wake(client) }
-    let isRetried = first.ticket.number % 2 == 0
-    return wake(client) + [.decides(isRetried ? .retried(first.ticket) : .discarded(first.ticket))]
-  }
+  /// What is asked of the server stays what it is.
+  package mutating func newChange(
+    inPlaceOf old: TableChange, _ local: LocalChanges<TableChange>, _ choices: inout Choices
+  ) -> TableChange? { nil }
 
-  package mutating func acted(
-    _ action: Action, from before: Body, to after: Body, at now: Moment
-  ) {
-    guard let old = before.local, let new = after.local?.outbox else { return }
-    switch action {
-    case .mutates(let change):
-      let isMade = new.newestTicket > old.outbox.newestTicket
-      let isConnected = before.freshness(at: now).claim == .connected
-      if isMade { memory.note(new.newestTicket, change) }
-      guard isMade != isConnected else { return }
-      check.lie = UserObjection(
-        .input, "\(change) is made while connected, and only then",
-        "made: \(isMade), connected: \(isConnected), \(new)")
-    case .decides(.discarded(let ticket)):
-      if old.outbox.canDiscard(ticket) { memory.discard(ticket) }
-    case .decides, .opens, .changes, .changesLists, .signals: break
-    }
+  // MARK: What becomes of it
+
+  package mutating func noteMade(
+    _ change: TableChange, as ticket: MutationTicket, from before: Body, to after: Body
+  ) { memory.note(ticket, change) }
+
+  package mutating func noteEdited(
+    _ ticket: MutationTicket, from old: (change: TableChange, tickets: TicketSet),
+    to change: TableChange, from before: Body, to after: Body
+  ) {}
+
+  package mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<TableChange>) {
+    memory.discard(ticket)
   }
 
   // MARK: Obligations

@@ -38,6 +38,8 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
   private var judged: Judged?
   /// For each client, the greatest ID that any of its pushes has mentioned, in any process.
   private var newest: [(client: ClientID, id: MutationID)] = []
+  /// When the client last took an input.
+  private(set) var now = Moment.distantPast
   /// Something that an outbox said or did wrongly.
   package var lie: UserObjection?
 
@@ -56,8 +58,9 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
   /// A process begins.
   mutating func begin() { judged = nil }
 
-  mutating func note(_ push: PushRequest<Change>) {
-    guard let id = push.mutations.last?.id else { return }
+  mutating func note(_ push: PushRequest<Change>?, at now: Moment) {
+    self.now = now
+    guard let push, let id = push.mutations.last?.id else { return }
     if let index = newest.firstIndex(where: { $0.client == push.client }) {
       newest[index].id = max(newest[index].id, id)
     } else {
@@ -133,7 +136,7 @@ extension OutboxUser {
   }
 
   /// Notes what every outbox user must know about an input.
-  mutating func noteInput(_ effects: Body.Effects, _ client: Body) {
+  mutating func noteInput(_ effects: Body.Effects, _ client: Body, at now: Moment) {
     if let outbox = client.local?.outbox.client {
       if memory.client != outbox { memory = memory.record(of: outbox) }
     } else if memory.client == .nameless {
@@ -144,7 +147,7 @@ extension OutboxUser {
       if pending.ticket < last { memory.noteMove(of: pending.ticket) }
       last = max(last, pending.ticket)
     }
-    if let push = effects.outbox.push { check.note(push) }
+    check.note(effects.outbox.push, at: now)
   }
 
   /// Returns the signals that clear what keeps the outbox from sending, as far as signals can.

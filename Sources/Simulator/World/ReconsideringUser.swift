@@ -8,6 +8,13 @@ package protocol ReconsideringUser: OutboxUser {
     _ local: LocalChanges<Model.Change>, _ choices: inout Choices
   ) -> Model.Change
 
+  /// Returns what the user does at one moment; by default up to three changes, each new.
+  ///
+  /// - Parameter room: how many changes it may be at the most.
+  mutating func newChanges(
+    _ local: LocalChanges<Model.Change>, room: Int, _ choices: inout Choices
+  ) -> [Model.Change]
+
   /// Returns a change to put in the place of one; `nil`: the user leaves it.
   mutating func newChange(
     inPlaceOf old: Model.Change, _ local: LocalChanges<Model.Change>, _ choices: inout Choices
@@ -15,12 +22,12 @@ package protocol ReconsideringUser: OutboxUser {
 
   /// Notes that a change was made, and has this ticket.
   mutating func noteMade(
-    _ change: Model.Change, as ticket: MutationTicket, from before: Body,
-    to after: Outbox<Model.Change>)
+    _ change: Model.Change, as ticket: MutationTicket, from before: Body, to after: Body)
 
-  /// Notes that the mutation of a ticket was edited. `outbox`: as it was before.
+  /// Notes that the mutation of a ticket was edited. `old`: what it was, with all its tickets.
   mutating func noteEdited(
-    _ ticket: MutationTicket, to change: Model.Change, in outbox: Outbox<Model.Change>)
+    _ ticket: MutationTicket, from old: (change: Model.Change, tickets: TicketSet),
+    to change: Model.Change, from before: Body, to after: Body)
 
   /// Notes that the mutation of a ticket was discarded. `outbox`: as it was before.
   mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<Model.Change>)
@@ -46,12 +53,30 @@ extension ReconsideringUser {
       let tickets = outbox.pending.map { $0.ticket }
       return reconsider(choices.pick(.users, tickets), local, &choices)
     }
-    var actions: [Action] = []
-    for count in 0...Int(choices.draw(.users, below: 3)) {
-      guard outbox.count + count < Self.pendingMaximum else { break }
-      actions.append(.mutates(newChange(local, &choices)))
+    // Most users see that they are not connected.
+    if !canChange(client, at: check.now), !choices.happens(.users, 1, in: 8) { return [] }
+    let room = Self.pendingMaximum - outbox.count
+    return newChanges(local, room: room, &choices).map { .mutates($0) }
+  }
+
+  package mutating func newChanges(
+    _ local: LocalChanges<Model.Change>, room: Int, _ choices: inout Choices
+  ) -> [Model.Change] { someChanges(local, room: room, &choices) }
+
+  /// Up to three changes, each new.
+  mutating func someChanges(
+    _ local: LocalChanges<Model.Change>, room: Int, _ choices: inout Choices
+  ) -> [Model.Change] {
+    var changes: [Model.Change] = []
+    for _ in 0...Int(choices.draw(.users, below: 3)) where changes.count < room {
+      changes.append(newChange(local, &choices))
     }
-    return actions
+    return changes
+  }
+
+  /// Whether the model takes changes from a client that is as fresh as this one.
+  private func canChange(_ client: Body, at now: Moment) -> Bool {
+    Model.mutatesOffline || client.freshness(at: now).claim == .connected
   }
 
   private mutating func reconsider(
@@ -87,10 +112,16 @@ extension ReconsideringUser {
     let outbox = old.outbox
     switch action {
     case .mutates(let change):
-      guard new.newestTicket > outbox.newestTicket else { return judgeRefusal(change, old) }
-      noteMade(change, as: new.newestTicket, from: before, to: new)
+      let isMade = new.newestTicket > outbox.newestTicket
+      let canChange = canChange(before, at: now)
+      if isMade { noteMade(change, as: new.newestTicket, from: before, to: after) }
+      if isMade, !canChange {
+        check.lie = UserObjection(.input, "\(change) is made only while connected", "\(new)")
+      }
+      if !isMade, canChange { judgeRefusal(change, old) }
     case .decides(.edited(let ticket, let change)):
-      if outbox.canEdit(ticket) { noteEdited(ticket, to: change, in: outbox) }
+      guard outbox.canEdit(ticket), let former = outbox.mutation(of: ticket) else { return }
+      noteEdited(ticket, from: former, to: change, from: before, to: after)
     case .decides(.discarded(let ticket)):
       if outbox.canDiscard(ticket) { noteDiscarded(ticket, in: outbox) }
     case .decides(.retried(let ticket)):
