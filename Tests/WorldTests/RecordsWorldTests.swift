@@ -14,12 +14,14 @@ struct RecordsWorldTests {
     let pushed = VersionedMap(sorted: [(key, JSONObject.one("a", "mine"))])
     var truth = seen
     truth.becomes(pushed, deleting: [], seen: seen)
-    #expect(RecordsOracle.objectionToServer(RecordsBook(), truth, VersionedMap()) == nil)
+    #expect(
+      RecordsOracle.objectionToServer(ChangeBook<RecordChange>(), truth, VersionedMap()) == nil)
     truth = seen
     truth.apply(.set(key, .one("a", "theirs")))
     truth.becomes(pushed, deleting: [], seen: seen)
     #expect(truth.overwritten == [key])
-    #expect(RecordsOracle.objectionToServer(RecordsBook(), truth, VersionedMap()) != nil)
+    #expect(
+      RecordsOracle.objectionToServer(ChangeBook<RecordChange>(), truth, VersionedMap()) != nil)
   }
 
   /// The oracle must notice a server that applies what it should have refused.
@@ -32,7 +34,7 @@ struct RecordsWorldTests {
     #expect(truth.returned == ["old"])
     #expect(truth.hasWritten("new", to: "a", of: key))
     #expect(!truth.hasWritten("new", to: "b", of: key))
-    var book = RecordsBook()
+    var book = ChangeBook<RecordChange>()
     book.note(MutationTicket(1), RecordChange(.update(.one("a", "old")), key))
     let once = VersionedMap(sorted: [("\"old\"", 1)])
     #expect(RecordsOracle.objectionToServer(book, truth, once) != nil)

@@ -72,6 +72,10 @@ package struct LedgerChange: ViewMutation, Hashable {
   }
 }
 
+extension LedgerChange: MarkedChange {
+  package var marks: [Int64] { entries }
+}
+
 extension LedgerChange: CustomStringConvertible {
   package var description: String {
     var text = ""

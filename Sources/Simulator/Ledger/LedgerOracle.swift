@@ -10,7 +10,7 @@ enum LedgerOracle {
   typealias Local = LocalChanges<LedgerChange>
 
   static func objection(
-    to model: Model, _ local: Local, _ book: LedgerBook, _ truth: LedgerApp.Truth
+    to model: Model, _ local: Local, _ book: ChangeBook<LedgerChange>, _ truth: LedgerApp.Truth
   ) -> UserObjection? {
     objectionToView(model, local) ?? objectionToEntries(local, book)
       ?? objectionToServer(truth, book) ?? objectionToWealth(local)
@@ -44,19 +44,18 @@ enum LedgerOracle {
   }
 
   private static func objectionToEntries(
-    _ local: Local, _ book: LedgerBook
+    _ local: Local, _ book: ChangeBook<LedgerChange>
   ) -> UserObjection? {
     let outbox = local.outbox
     let threw = outbox.pending.filter { $0.refusal != nil }
     let isSimple = outbox.setAside.isEmpty
     var expected: [Int64] = []
-    for made in book.made {
+    for made in book.made where !made.isDiscarded {
       if !isSimple {
-        let ticket = made.tickets.upperBound
-        if outbox.state(of: ticket) == .setAside { continue }
-        if threw.contains(where: { $0.tickets.contains(ticket) }) { continue }
+        if outbox.state(of: made.ticket) == .setAside { continue }
+        if threw.contains(where: { $0.tickets.contains(made.ticket) }) { continue }
       }
-      expected += book.withoutDoubtful(made.entries)
+      expected += book.withoutDoubtful(made.change.marks)
     }
     let found = book.withoutLoose(entries(of: outbox.client, in: local.view.state))
     guard
@@ -70,17 +69,17 @@ enum LedgerOracle {
   /// The server has run only the user's entries, each once. Those that have kept their places are
   /// in the user's order.
   private static func objectionToServer(
-    _ truth: LedgerApp.Truth, _ book: LedgerBook
+    _ truth: LedgerApp.Truth, _ book: ChangeBook<LedgerChange>
   ) -> UserObjection? {
     guard let client = book.client else { return nil }
-    let made = book.made.flatMap { book.withoutDoubtful($0.entries) }
+    let made = book.withoutDoubtful(book.marks)
     let run = book.withoutLoose(entries(of: client, in: truth.view))
     if isWithin(run.sorted(), made.sorted()), isWithin(book.inPlace(run), book.inPlace(made)) {
       return nil
     }
     return UserObjection(
       .input,
-      "the server runs, each once and in order: " + words(book.made.flatMap { $0.entries }),
+      "the server runs, each once and in order: " + words(book.marks),
       words(run))
   }
 

@@ -8,7 +8,7 @@ package struct LedgerUser: ReconsideringUser {
   package typealias Truth = LedgerApp.Truth
   package typealias Sync = LedgerApp.Server.Sync
 
-  package var memory = LedgerBook()
+  package var memory = ChangeBook<LedgerChange>()
   package var check = OutboxCheck<LedgerChange>()
 
   private var entryCount: Int64 = 0
@@ -21,18 +21,6 @@ package struct LedgerUser: ReconsideringUser {
     check.begin()
     seen = nil
   }
-
-  package func memory(of saved: Saved, _ old: LedgerBook) -> LedgerBook {
-    guard let outbox = saved.outbox else { return old }
-    // An outbox's first form is saved before its user has a record.
-    return old.record(of: outbox.client).cameBack(
-      inPlaceOf: memory, outbox, sentThrough: check.newestID(of: outbox.client))
-  }
-
-  package mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
-    at now: Moment
-  ) { noteInput(effects, client, at: now) }
 
   // MARK: What the user does
 
@@ -62,30 +50,6 @@ package struct LedgerUser: ReconsideringUser {
         by: client, entryCount, .add(isUnlucky ? LedgerMutators.unlucky : 100, to: number))
     }
   }
-
-  // MARK: What becomes of it
-
-  package mutating func noteMade(
-    _ change: LedgerChange, as ticket: MutationTicket, from before: Body, to after: Body
-  ) {
-    let confirmed = before.model?.model.finger.lastMutation ?? .none
-    let last = before.local?.outbox.pending.last
-    let isOne = after.local?.outbox.pending.last.map { $0.tickets.lowerBound < $0.ticket } ?? false
-    if isOne, let last, last.stage == .unsent, last.change.coalesced(with: change) != nil {
-      memory.merge(ticket, change.entries, confirmed: confirmed)
-    } else {
-      memory.note(ticket, change.entries, confirmed: confirmed)
-    }
-  }
-
-  package mutating func noteEdited(
-    _ ticket: MutationTicket, from old: (change: LedgerChange, tickets: TicketSet),
-    to change: LedgerChange, from before: Body, to after: Body
-  ) { memory.replace(ticket, by: change.entries) }
-
-  package mutating func noteDiscarded(
-    _ ticket: MutationTicket, in outbox: Outbox<LedgerChange>
-  ) { memory.remove(ticket, isCertain: !outbox.mayHaveCopy(of: ticket)) }
 
   // MARK: Obligations
 

@@ -6,7 +6,7 @@ internal import UpdateMachine
 /// sent, and none out of order.
 enum PostsOracle {
   static func objection(
-    to model: PostsApp.Model, _ local: LocalChanges<PostChange>, _ book: PostsBook,
+    to model: PostsApp.Model, _ local: LocalChanges<PostChange>, _ book: ChangeBook<PostChange>,
     _ truth: PostsApp.Truth
   ) -> UserObjection? {
     objectionToView(model, local) ?? objectionToPosts(model, local.outbox, book)
@@ -34,17 +34,18 @@ enum PostsOracle {
 
   /// No post is lost.
   private static func objectionToPosts(
-    _ model: PostsApp.Model, _ outbox: Outbox<PostChange>, _ book: PostsBook
+    _ model: PostsApp.Model, _ outbox: Outbox<PostChange>, _ book: ChangeBook<PostChange>
   ) -> UserObjection? {
     let confirmed = entries(of: outbox.client, in: model.state)
-    for made in book.made where !made.isDiscarded && !book.doubtful.contains(made.entry) {
+    for made in book.made where !made.isDiscarded && !book.isDoubtful(made) {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .uncertain, .setAside: continue
-      case .acknowledged, nil: if confirmed.contains(made.entry) { continue }
+      case .acknowledged, nil: if confirmed.contains(made.change.post.entry) { continue }
       case .discarded, .overruled: break
       }
       return UserObjection(
-        .input, "\(made.ticket), entry \(made.entry), is confirmed, pending or set aside",
+        .input,
+        "\(made.ticket), entry \(made.change.post.entry), is confirmed, pending or set aside",
         "\(words(confirmed)) with \(outbox)")
     }
     return nil
@@ -53,25 +54,26 @@ enum PostsOracle {
   /// The server has no post more often than it was sent, and none that was not made. Posts that
   /// were sent once and have kept their places are in the user's order.
   private static func objectionToServer(
-    _ truth: PostsApp.Truth, _ book: PostsBook
+    _ truth: PostsApp.Truth, _ book: ChangeBook<PostChange>
   ) -> UserObjection? {
     guard let client = book.client else { return nil }
-    let posted = entries(of: client, in: truth.state).filter { !book.doubtful.contains($0) }
+    let posted = book.withoutDoubtful(entries(of: client, in: truth.state))
     var known = 0
     var last = -1
-    for made in book.made where !book.doubtful.contains(made.entry) {
-      let copies = posted.count { $0 == made.entry }
+    for made in book.made where !book.isDoubtful(made) {
+      let copies = posted.count { $0 == made.change.post.entry }
       known += copies
       if copies > made.sends {
         return UserObjection(
-          .input, "entry \(made.entry) was sent \(made.sends) times", words(posted))
+          .input, "entry \(made.change.post.entry) was sent \(made.sends) times", words(posted))
       }
       guard made.sends == 1, !made.isDiscarded, !made.hasMoved,
-        let place = posted.firstIndex(of: made.entry)
+        let place = posted.firstIndex(of: made.change.post.entry)
       else { continue }
       if place < last {
         return UserObjection(
-          .input, "entry \(made.entry) comes after all that were made before", words(posted))
+          .input, "entry \(made.change.post.entry) comes after all that were made before",
+          words(posted))
       }
       last = place
     }

@@ -115,6 +115,10 @@ extension Post: CustomStringConvertible {
   }
 }
 
+extension PostChange: MarkedChange {
+  package var marks: [Int64] { [post.entry] }
+}
+
 extension PostChange: CustomStringConvertible {
   package var description: String { post.description }
 }

@@ -8,7 +8,7 @@ package struct PostsUser: ReconsideringUser {
   package typealias Truth = PostsApp.Truth
   package typealias Sync = PostsApp.Server.Sync
 
-  package var memory = PostsBook()
+  package var memory = ChangeBook<PostChange>()
   package var check = OutboxCheck<PostChange>()
 
   private var entryCount: Int64 = 0
@@ -27,12 +27,6 @@ package struct PostsUser: ReconsideringUser {
     check.begin()
     registerSent = nil
     answered = []
-  }
-
-  package func memory(of saved: Saved, _ old: PostsBook) -> PostsBook {
-    guard let outbox = saved.outbox else { return old }
-    // An outbox's first form is saved before its user has a record.
-    return old.record(of: outbox.client).cameBack(inPlaceOf: memory, outbox)
   }
 
   // MARK: Inputs
@@ -104,24 +98,18 @@ package struct PostsUser: ReconsideringUser {
 
   // MARK: What becomes of it
 
-  package mutating func noteMade(
-    _ change: PostChange, as ticket: MutationTicket, from before: Body, to after: Body
-  ) { memory.note(ticket, change.post.entry) }
-
   package mutating func noteEdited(
     _ ticket: MutationTicket, from old: (change: PostChange, tickets: TicketSet),
     to change: PostChange, from before: Body, to after: Body
   ) {
-    memory.edit(ticket, to: change.post.entry)
+    memory.edit(old.tickets, to: change)
     answered.removeAll { $0.ticket == ticket }
   }
 
-  package mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<PostChange>) {
-    memory.discard(ticket)
-  }
-
   package mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<PostChange>) {
-    if outbox.state(of: ticket) == .uncertain { memory.noteRetry(ticket) }
+    if outbox.state(of: ticket) == .uncertain, let old = outbox.mutation(of: ticket) {
+      memory.noteRetry(old.tickets)
+    }
     answered.removeAll { $0.ticket == ticket }
   }
 

@@ -6,7 +6,7 @@ internal import UpdateMachine
 /// there, and nothing that was replaced or deleted comes back.
 enum RecordsOracle {
   static func objection(
-    to model: RecordModel, _ local: LocalChanges<RecordChange>, _ book: RecordsBook,
+    to model: RecordModel, _ local: LocalChanges<RecordChange>, _ book: ChangeBook<RecordChange>,
     _ truth: RecordsTruth
   ) -> UserObjection? {
     objectionToView(model, local) ?? objectionToChanges(local.outbox, book, truth)
@@ -42,7 +42,7 @@ enum RecordsOracle {
   }
 
   private static func objectionToChanges(
-    _ outbox: Outbox<RecordChange>, _ book: RecordsBook, _ truth: RecordsTruth
+    _ outbox: Outbox<RecordChange>, _ book: ChangeBook<RecordChange>, _ truth: RecordsTruth
   ) -> UserObjection? {
     for made in book.made where !made.isDiscarded {
       let key = made.change.key
@@ -76,14 +76,14 @@ enum RecordsOracle {
   /// sent again: if an answer is lost, and others change the column before the next push, the
   /// client cannot know that its value had been there. So the client's is the last.
   static func objectionToServer(
-    _ book: RecordsBook, _ truth: RecordsTruth, _ sends: VersionedMap<String, Int>
+    _ book: ChangeBook<RecordChange>, _ truth: RecordsTruth, _ sends: VersionedMap<String, Int>
   ) -> UserObjection? {
     if let key = truth.overwritten.first {
       return UserObjection(
         .input, "a push changes only what its client has seen", "\(key) was overwritten: \(truth)")
     }
     for value in truth.returned where !book.doubtful.contains(value) {
-      guard book.made.contains(where: { $0.change.values.contains(value) }) else { continue }
+      guard book.made.contains(where: { $0.change.marks.contains(value) }) else { continue }
       let count = truth.returned.count { $0 == value }
       if count < sends["\(value)"] ?? 0 { continue }
       return UserObjection(

@@ -1,52 +1,7 @@
 package import SyncProtocols
 package import UpdateMachine
 
-/// What a user has done to records, in ticket order.
-package struct RecordsBook: OutboxBook {
-  package var client: ClientID?
-  private(set) var made: [Made] = []
-  /// Values that may be written any number of times, because an older outbox came back, or the user
-  /// tried a change again that may have been made.
-  private(set) var doubtful: [JSONValue] = []
-
-  struct Made: Sendable {
-    var ticket: MutationTicket
-    var change: RecordChange
-    var isDiscarded = false
-  }
-
-  package init(of client: ClientID? = nil) { self.client = client }
-
-  /// The order of changes of different records means nothing here.
-  package mutating func noteMove(of ticket: MutationTicket) {}
-
-  mutating func note(_ ticket: MutationTicket, _ change: RecordChange) {
-    made.append(Made(ticket: ticket, change: change))
-  }
-
-  /// What was coalesced is edited as one.
-  mutating func edit(_ tickets: TicketSet, to change: RecordChange) {
-    discard(tickets)
-    note(tickets.upperBound, change)
-  }
-
-  mutating func discard(_ tickets: TicketSet) {
-    for index in made.indices where tickets.contains(made[index].ticket) {
-      made[index].isDiscarded = true
-    }
-  }
-
-  mutating func doubt(_ tickets: TicketSet) {
-    for made in made where tickets.contains(made.ticket) { doubtful += made.change.values }
-  }
-
-  /// The record after an older outbox came back in place of a newer one.
-  func cameBack(inPlaceOf newer: RecordsBook) -> RecordsBook {
-    var book = self
-    for made in made + newer.made { book.doubtful += made.change.values }
-    return book
-  }
-
+extension ChangeBook<RecordChange> {
   /// Whether the user has given up the creation of a record.
   func hasGivenUpCreation(of key: RecordKey) -> Bool {
     made.contains {
@@ -79,7 +34,11 @@ extension RecordChange {
     }
   }
 
-  var values: [JSONValue] { written?.members.map { $0.value } ?? [] }
+}
+
+/// Each value is written once.
+extension RecordChange: MarkedChange {
+  package var marks: [JSONValue] { written?.members.map { $0.value } ?? [] }
 }
 
 extension RecordChange: CustomStringConvertible {
@@ -95,7 +54,7 @@ package struct RecordsUser: ReconsideringUser {
   package typealias Truth = RecordsTruth
   package typealias Sync = RecordSync
 
-  package var memory = RecordsBook()
+  package var memory = ChangeBook<RecordChange>()
   package var check = OutboxCheck<RecordChange>()
   private var valueCount: Int64 = 0
   /// How often each value was sent, in any process.
@@ -103,20 +62,13 @@ package struct RecordsUser: ReconsideringUser {
 
   package init() {}
 
-  package mutating func begin() { check.begin() }
-
-  package func memory(of saved: Saved, _ old: RecordsBook) -> RecordsBook {
-    guard let outbox = saved.outbox else { return old }
-    return old.record(of: outbox.client).cameBack(inPlaceOf: memory)
-  }
-
   package mutating func took(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
     at now: Moment
   ) {
     noteInput(effects, client, at: now)
     for item in effects.outbox.push?.mutations ?? [] {
-      for value in item.change.values { sends["\(value)"] = (sends["\(value)"] ?? 0) + 1 }
+      for value in item.change.marks { sends["\(value)"] = (sends["\(value)"] ?? 0) + 1 }
     }
   }
 
@@ -159,21 +111,6 @@ package struct RecordsUser: ReconsideringUser {
   }
 
   // MARK: What becomes of it
-
-  package mutating func noteMade(
-    _ change: RecordChange, as ticket: MutationTicket, from before: Body, to after: Body
-  ) { memory.note(ticket, change) }
-
-  package mutating func noteEdited(
-    _ ticket: MutationTicket, from old: (change: RecordChange, tickets: TicketSet),
-    to change: RecordChange, from before: Body, to after: Body
-  ) { memory.edit(old.tickets, to: change) }
-
-  package mutating func noteDiscarded(
-    _ ticket: MutationTicket, in outbox: Outbox<RecordChange>
-  ) {
-    if let old = outbox.mutation(of: ticket) { memory.discard(old.tickets) }
-  }
 
   package mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<RecordChange>) {
     if let old = outbox.mutation(of: ticket) { memory.doubt(old.tickets) }

@@ -6,7 +6,7 @@ internal import UpdateMachine
 /// said to be dropped, and nothing else is.
 enum StreamsOracle {
   static func objection(
-    to model: StreamModel, _ local: LocalChanges<StreamChange>, _ book: StreamsBook,
+    to model: StreamModel, _ local: LocalChanges<StreamChange>, _ book: ChangeBook<StreamChange>,
     _ truth: StreamsTruth
   ) -> UserObjection? {
     if let event = truth.repeated {
@@ -23,7 +23,7 @@ enum StreamsOracle {
   }
 
   private static func objectionToView(
-    _ model: StreamModel, _ local: LocalChanges<StreamChange>, _ book: StreamsBook,
+    _ model: StreamModel, _ local: LocalChanges<StreamChange>, _ book: ChangeBook<StreamChange>,
     _ truth: StreamsTruth
   ) -> UserObjection? {
     let state = model.state
@@ -88,7 +88,7 @@ enum StreamsOracle {
   }
 
   private static func objectionToChanges(
-    _ outbox: Outbox<StreamChange>, _ book: StreamsBook, _ truth: StreamsTruth
+    _ outbox: Outbox<StreamChange>, _ book: ChangeBook<StreamChange>, _ truth: StreamsTruth
   ) -> UserObjection? {
     for aside in outbox.setAside {
       guard case .refused(let code) = aside.reason, code == RejectionCode("NO_EVENT") else {

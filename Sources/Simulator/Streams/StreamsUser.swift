@@ -1,79 +1,7 @@
 package import SyncProtocols
 package import UpdateMachine
 
-/// What a user has done to the objects of a stream, in ticket order.
-package struct StreamsBook: OutboxBook {
-  package var client: ClientID?
-  private(set) var made: [Made] = []
-  /// Events about which nothing is known, because an older outbox came back.
-  private var doubtful: [StreamEventID] = []
-  /// The greatest ticket before that. An echo of an old event is mistaken for one of the new change
-  /// with the same ticket.
-  private var doubtfulThrough = MutationTicket(0)
-
-  struct Made: Sendable {
-    var ticket: MutationTicket
-    /// As it is in the outbox: stamped, and coalesced with others.
-    var change: StreamChange
-    var isDiscarded = false
-    var isOverruled = false
-    var isAcknowledged = false
-  }
-
-  package init(of client: ClientID? = nil) { self.client = client }
-
-  /// A change keeps its place in causal order, wherever it stands in the outbox.
-  package mutating func noteMove(of ticket: MutationTicket) {}
-
-  mutating func note(_ ticket: MutationTicket, in tickets: TicketSet, _ change: StreamChange) {
-    for index in made.indices where tickets.contains(made[index].ticket) {
-      made[index].change = change
-    }
-    guard !made.contains(where: { $0.ticket == ticket && !$0.isDiscarded }) else { return }
-    made.append(Made(ticket: ticket, change: change))
-  }
-
-  mutating func discard(_ tickets: TicketSet) {
-    for index in made.indices where tickets.contains(made[index].ticket) {
-      made[index].isDiscarded = true
-    }
-  }
-
-  /// Notes that the outbox has given up a change. Returns it if that is news.
-  mutating func takeOverruled(_ outbox: Outbox<StreamChange>) -> StreamChange? {
-    let index = made.firstIndex {
-      !$0.isOverruled && !$0.isDiscarded && outbox.state(of: $0.ticket) == .overruled
-    }
-    guard let index else { return nil }
-    made[index].isOverruled = true
-    return isDoubtful(made[index]) ? nil : made[index].change
-  }
-
-  /// Notes that the outbox says that a change was made. Returns it if that is news.
-  mutating func takeAcknowledged(_ outbox: Outbox<StreamChange>) -> StreamChange? {
-    let index = made.firstIndex {
-      !$0.isAcknowledged && outbox.state(of: $0.ticket) == .acknowledged
-    }
-    guard let index else { return nil }
-    made[index].isAcknowledged = true
-    return isDoubtful(made[index]) ? nil : made[index].change
-  }
-
-  func isDoubtful(_ made: Made) -> Bool {
-    made.ticket <= doubtfulThrough || doubtful.contains(made.change.id)
-  }
-
-  /// The record after an older outbox came back in place of a newer one.
-  func cameBack(inPlaceOf newer: StreamsBook) -> StreamsBook {
-    var book = self
-    let all = made + newer.made
-    book.doubtful += newer.doubtful + all.map { $0.change.id }
-    for ticket in all.map({ $0.ticket }) + [newer.doubtfulThrough] {
-      book.doubtfulThrough = max(book.doubtfulThrough, ticket)
-    }
-    return book
-  }
-
+extension ChangeBook<StreamChange> {
   /// What a new change must come after: the client's own order goes only forward. While the stream
   /// is read anew, a change that is set aside may have seen more than what is shown.
   func isLast(_ change: StreamChange, in outbox: Outbox<StreamChange>) -> Bool {
@@ -94,7 +22,9 @@ package struct StreamsBook: OutboxBook {
   }
 }
 
-extension StreamChange {
+extension StreamChange: MarkedChange {
+  package var marks: [StreamEventID] { [id] }
+
   /// Whether it is before another change of the same client.
   func isBefore(_ other: StreamChange) -> Bool {
     (preceding, clientSequence) < (other.preceding, other.clientSequence)
@@ -108,25 +38,11 @@ package struct StreamsUser: ReconsideringUser {
   package typealias Truth = StreamsTruth
   package typealias Sync = EventStream
 
-  package var memory = StreamsBook()
+  package var memory = ChangeBook<StreamChange>()
   package var check = OutboxCheck<StreamChange>()
   private var valueCount: UInt64 = 0
 
   package init() {}
-
-  package mutating func begin() { check.begin() }
-
-  package func memory(of saved: Saved, _ old: StreamsBook) -> StreamsBook {
-    guard let outbox = saved.outbox else { return old }
-    return old.record(of: outbox.client).cameBack(inPlaceOf: memory)
-  }
-
-  package mutating func took(
-    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
-    at now: Moment
-  ) {
-    noteInput(effects, client, at: now)
-  }
 
   // MARK: What the user does
 
@@ -184,10 +100,6 @@ package struct StreamsUser: ReconsideringUser {
     to change: StreamChange, from before: Body, to after: Body
   ) { note(ticket, editing: old.change, from: before, to: after) }
 
-  package mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<StreamChange>) {
-    if let old = outbox.mutation(of: ticket) { memory.discard(old.tickets) }
-  }
-
   /// The user sees at once what was made, whatever the outbox has made of it.
   private mutating func noteSight(of change: StreamChange, in view: StreamState) {
     let fields = view.objects[change.key]?.fields
@@ -227,7 +139,8 @@ package struct StreamsUser: ReconsideringUser {
         .causality, "\(change) comes after \(seen.latest) and all that its maker did",
         "\(memory.made.suffix(8).map { $0.change })")
     }
-    memory.note(ticket, in: tickets, change)
+    if old == nil { memory.note(ticket, change) }
+    memory.rewrite(tickets, to: change)
   }
 
   // MARK: Obligations

@@ -6,7 +6,7 @@ internal import UpdateMachine
 /// was sent, and no deleted row comes back.
 enum TablesOracle {
   static func objection(
-    to model: TablesApp.Model, _ local: LocalChanges<TableChange>, _ book: TablesBook,
+    to model: TablesApp.Model, _ local: LocalChanges<TableChange>, _ book: ChangeBook<TableChange>,
     _ truth: TablesTruth, at position: Int64, _ sends: VersionedMap<String, Int>
   ) -> UserObjection? {
     guard local.view.state == model.state else {
@@ -25,7 +25,7 @@ enum TablesOracle {
   }
 
   private static func objectionToChanges(
-    _ outbox: Outbox<TableChange>, _ book: TablesBook, _ truth: TablesTruth,
+    _ outbox: Outbox<TableChange>, _ book: ChangeBook<TableChange>, _ truth: TablesTruth,
     at position: Int64, _ sends: VersionedMap<String, Int>
   ) -> UserObjection? {
     for made in book.made {

@@ -1,29 +1,9 @@
 package import SyncProtocols
 package import UpdateMachine
 
-/// What a user has done to rows, in ticket order.
-package struct TablesBook: OutboxBook {
-  package var client: ClientID?
-  private(set) var made: [Made] = []
-
-  struct Made: Sendable {
-    var ticket: MutationTicket
-    var change: TableChange
-    var isDiscarded = false
-  }
-
-  package init(of client: ClientID? = nil) { self.client = client }
-
-  /// No change throws in a replay.
-  package mutating func noteMove(of ticket: MutationTicket) {}
-
-  mutating func note(_ ticket: MutationTicket, _ change: TableChange) {
-    made.append(Made(ticket: ticket, change: change))
-  }
-
-  mutating func discard(_ ticket: MutationTicket) {
-    for index in made.indices where made[index].ticket == ticket { made[index].isDiscarded = true }
-  }
+/// A change leaves no mark of its own: the server notes who has made what.
+extension TableChange: MarkedChange {
+  package var marks: [Int64] { [] }
 }
 
 /// A user who changes rows while they are connected, and decides about changes that were refused or
@@ -33,7 +13,7 @@ package struct TablesUser: ReconsideringUser {
   package typealias Truth = TablesTruth
   package typealias Sync = TableSync
 
-  package var memory = TablesBook()
+  package var memory = ChangeBook<TableChange>()
   package var check = OutboxCheck<TableChange>()
   /// How often each change was sent by each client, in any process.
   private var sends = VersionedMap<String, Int>()
@@ -41,14 +21,6 @@ package struct TablesUser: ReconsideringUser {
   private var whole = VersionedMap<UInt64, Bool>()
 
   package init() {}
-
-  package mutating func begin() { check.begin() }
-
-  /// Each form of the outbox has its own record. A server's answers alone change what is in it.
-  package func memory(of saved: Saved, _ old: TablesBook) -> TablesBook {
-    guard let outbox = saved.outbox else { return old }
-    return old.record(of: outbox.client)
-  }
 
   package mutating func took(
     _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
@@ -84,21 +56,6 @@ package struct TablesUser: ReconsideringUser {
   package mutating func newChange(
     inPlaceOf old: TableChange, _ local: LocalChanges<TableChange>, _ choices: inout Choices
   ) -> TableChange? { nil }
-
-  // MARK: What becomes of it
-
-  package mutating func noteMade(
-    _ change: TableChange, as ticket: MutationTicket, from before: Body, to after: Body
-  ) { memory.note(ticket, change) }
-
-  package mutating func noteEdited(
-    _ ticket: MutationTicket, from old: (change: TableChange, tickets: TicketSet),
-    to change: TableChange, from before: Body, to after: Body
-  ) {}
-
-  package mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<TableChange>) {
-    memory.discard(ticket)
-  }
 
   // MARK: Obligations
 

@@ -2,7 +2,8 @@ package import UpdateMachine
 
 /// An outbox user who makes changes at any time, and edits, retries or discards some of them. A
 /// conforming type says what its changes are, and notes what has become of them.
-package protocol ReconsideringUser: OutboxUser {
+package protocol ReconsideringUser: OutboxUser
+where Model.Change: MarkedChange, Memory == ChangeBook<Model.Change> {
   /// Returns a new change.
   mutating func newChange(
     _ local: LocalChanges<Model.Change>, _ choices: inout Choices
@@ -37,6 +38,37 @@ package protocol ReconsideringUser: OutboxUser {
 }
 
 extension ReconsideringUser {
+  package mutating func begin() { check.begin() }
+
+  package func memory(of saved: Saved, _ old: Memory) -> Memory {
+    guard let outbox = saved.outbox else { return old }
+    // An outbox's first form is saved before its user has a book.
+    return old.record(of: outbox.client).cameBack(
+      inPlaceOf: memory, outbox, sentThrough: check.newestID(of: outbox.client))
+  }
+
+  package mutating func took(
+    _ input: Body.Input?, _ effects: Body.Effects, _ client: Body, reading rows: ReadRows,
+    at now: Moment
+  ) { noteInput(effects, client, at: now) }
+
+  package mutating func noteMade(
+    _ change: Model.Change, as ticket: MutationTicket, from before: Body, to after: Body
+  ) {
+    memory.note(
+      ticket, change, confirmed: before.model.map { $0.confirmation.last } ?? .none)
+  }
+
+  package mutating func noteEdited(
+    _ ticket: MutationTicket, from old: (change: Model.Change, tickets: TicketSet),
+    to change: Model.Change, from before: Body, to after: Body
+  ) { memory.edit(old.tickets, to: change) }
+
+  package mutating func noteDiscarded(_ ticket: MutationTicket, in outbox: Outbox<Model.Change>) {
+    guard let old = outbox.mutation(of: ticket) else { return }
+    memory.discard(old.tickets, isCertain: !outbox.mayHaveCopy(of: ticket))
+  }
+
   package mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<Model.Change>) {}
 
   /// Decides about a mutation that waits for the user, or about any other, or makes changes.

@@ -1,0 +1,179 @@
+package import UpdateMachine
+
+/// A change that can be told from every other one, wherever it shows: it leaves marks that no other
+/// change leaves.
+package protocol MarkedChange: Mutation, Equatable, CustomStringConvertible {
+  associatedtype Mark: Equatable, Sendable
+  /// Its marks, in order. A change without marks, such as a deletion, cannot be told from others.
+  var marks: [Mark] { get }
+}
+
+/// What a user has made, in ticket order: the user's own knowledge, independent of the outbox.
+package struct ChangeBook<Change: MarkedChange>: OutboxBook {
+  package typealias Mark = Change.Mark
+
+  package var client: ClientID?
+  private(set) var made: [Made] = []
+  /// Marks that may be left any number of times: an older outbox came back, or the user tried again
+  /// what may have been made.
+  private(set) var doubtful: [Mark] = []
+  /// The greatest ticket given before an older outbox came back. An echo of an old change is
+  /// mistaken for one of the new change with the same ticket.
+  private var doubtfulTicket = MutationTicket(0)
+  /// The greatest ID sent before that. Until the server has confirmed that many, it may take a new
+  /// change for the old one with its ID.
+  private var doubtfulID = MutationID.none
+
+  struct Made: Sendable {
+    let ticket: MutationTicket
+    var change: Change
+    /// The marks of what the user's edits replaced: the server never had them.
+    var former: [Mark] = []
+    /// How often it may have been sent: once, and again with each retry while it was uncertain.
+    var sends = 1
+    var isDiscarded = false
+    /// It was given up when it may already have been sent, so it may still be made.
+    var isLoose = false
+    /// It threw in a replay, so later ones have gone ahead of it.
+    var hasMoved = false
+    var isOverruled = false
+    var isAcknowledged = false
+  }
+
+  package init(of client: ClientID? = nil) { self.client = client }
+
+  // MARK: What the user does
+
+  /// - Parameter confirmed: the last mutation that a server which counts has confirmed.
+  mutating func note(
+    _ ticket: MutationTicket, _ change: Change, confirmed: MutationID = .none
+  ) {
+    made.append(Made(ticket: ticket, change: change))
+    if ticket <= doubtfulTicket || confirmed < doubtfulID { doubtful += change.marks }
+  }
+
+  /// Puts a change in the place of one. What was coalesced is edited as one.
+  mutating func edit(_ tickets: TicketSet, to change: Change) {
+    if made.contains(where: { tickets.contains($0.ticket) && isDoubtful($0) }) {
+      doubtful += change.marks
+    }
+    self.change(tickets) {
+      if $0.ticket == tickets.upperBound {
+        $0.former += $0.change.marks
+        $0.change = change
+      } else {
+        $0.isDiscarded = true
+      }
+    }
+  }
+
+  /// Notes what the outbox has made of changes: stamped, or coalesced.
+  mutating func rewrite(_ tickets: TicketSet, to change: Change) {
+    self.change(tickets) { $0.change = change }
+  }
+
+  /// - Parameter isCertain: whether it has never left.
+  mutating func discard(_ tickets: TicketSet, isCertain: Bool) {
+    change(tickets) {
+      $0.isDiscarded = true
+      if !isCertain { $0.isLoose = true }
+    }
+  }
+
+  mutating func noteRetry(_ tickets: TicketSet) { change(tickets) { $0.sends += 1 } }
+
+  mutating func doubt(_ tickets: TicketSet) {
+    for made in made where tickets.contains(made.ticket) { doubtful += made.change.marks }
+  }
+
+  package mutating func noteMove(of ticket: MutationTicket) {
+    for index in made.indices where made[index].ticket == ticket { made[index].hasMoved = true }
+  }
+
+  private mutating func change(_ tickets: TicketSet, _ body: (inout Made) -> Void) {
+    for index in made.indices where tickets.contains(made[index].ticket) { body(&made[index]) }
+  }
+
+  // MARK: What becomes of it
+
+  /// Notes that the outbox has given up a change. Returns it if that is news.
+  mutating func takeOverruled(_ outbox: Outbox<Change>) -> Change? {
+    let index = made.firstIndex {
+      !$0.isOverruled && !$0.isDiscarded && outbox.state(of: $0.ticket) == .overruled
+    }
+    guard let index else { return nil }
+    made[index].isOverruled = true
+    return isDoubtful(made[index]) ? nil : made[index].change
+  }
+
+  /// Notes that the outbox says that a change was made. Returns it if that is news.
+  mutating func takeAcknowledged(_ outbox: Outbox<Change>) -> Change? {
+    let index = made.firstIndex {
+      !$0.isAcknowledged && outbox.state(of: $0.ticket) == .acknowledged
+    }
+    guard let index else { return nil }
+    made[index].isAcknowledged = true
+    return isDoubtful(made[index]) ? nil : made[index].change
+  }
+
+  /// The book after an older outbox came back and replaced a newer one. The outcome of whatever was
+  /// pending in either is unknown.
+  ///
+  /// - Parameter newest: the greatest ID that was sent.
+  func cameBack(
+    inPlaceOf newer: ChangeBook, _ outbox: Outbox<Change>, sentThrough newest: MutationID
+  ) -> ChangeBook {
+    var book = self
+    book.doubtful += loose
+    for made in made {
+      switch outbox.state(of: made.ticket) {
+      case .queued, .sent, .uncertain, .setAside: book.doubtful += made.change.marks + made.former
+      case .acknowledged, .discarded, .overruled, nil: break
+      }
+    }
+    if outbox.delivery == .exactlyOnce { book.doubtfulID = max(doubtfulID, newest) }
+    guard newer.client == client else { return book }
+    book.doubtful += newer.doubtful + newer.loose
+    if outbox.delivery != .exactlyOnce {
+      book.doubtfulTicket = max(doubtfulTicket, newer.made.last?.ticket ?? MutationTicket(0))
+    }
+    let known = made.flatMap { $0.change.marks }
+    for made in newer.made {
+      book.doubtful += (made.change.marks + made.former).filter { !known.contains($0) }
+    }
+    return book
+  }
+
+  // MARK: Queries
+
+  func isDoubtful(_ made: Made) -> Bool { made.change.marks.contains { doubtful.contains($0) } }
+
+  /// The marks of what was given up too late.
+  private var loose: [Mark] { made.flatMap { $0.isLoose ? $0.change.marks : [] } }
+
+  /// The marks of what was made and not given up.
+  var marks: [Mark] { made.flatMap { $0.isDiscarded ? [] : $0.change.marks } }
+
+  /// The marks without those that may be left any number of times.
+  func withoutDoubtful(_ marks: [Mark]) -> [Mark] {
+    doubtful.isEmpty ? marks : marks.filter { !doubtful.contains($0) }
+  }
+
+  /// The same marks, also without one copy of each that was given up too late.
+  func withoutLoose(_ marks: [Mark]) -> [Mark] {
+    var left = loose
+    let marks = withoutDoubtful(marks)
+    guard !left.isEmpty else { return marks }
+    return marks.filter { mark in
+      guard let index = left.firstIndex(of: mark) else { return true }
+      left.remove(at: index)
+      return false
+    }
+  }
+
+  /// The marks of those that have kept their places.
+  func inPlace(_ marks: [Mark]) -> [Mark] {
+    let moved = made.flatMap { $0.hasMoved ? $0.change.marks : [] }
+    return moved.isEmpty ? marks : marks.filter { !moved.contains($0) }
+  }
+}
