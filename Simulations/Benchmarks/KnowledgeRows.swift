@@ -130,18 +130,17 @@ func benchmarkKnowledge() {
       precondition(others.found == ours.found, "all sets hold the same")
     }
     func rows(_ name: String, _ cost: (IntervalCosts) -> Double) {
-      let name = "knowledge: \(name), at \(count) intervals"
-      row(
-        name, .time(cost(ours) / 1e9),
-        beside: [
-          "IndexSet": .time(cost(indexSet) / 1e9), "RangeSet": .time(cost(rangeSet) / 1e9),
-        ])
+      let (ours, array) = (Figure.time(cost(ours) / 1e9), Figure.time(cost(array) / 1e9))
+      let (indexSet, rangeSet) = (
+        Figure.time(cost(indexSet) / 1e9), Figure.time(cost(rangeSet) / 1e9)
+      )
       // To search a short array is a loop of a few instructions: how long it takes depends on the
       // processor, and on where the linker puts it.
-      guard count > 1000 else { return }
       row(
-        name, .time(cost(ours) / 1e9),
-        beside: ["an array, from its beginning": .time(cost(array) / 1e9)])
+        "knowledge: \(name), at \(count) intervals", ours,
+        beside: count < 1000
+          ? ["IndexSet": indexSet, "RangeSet": rangeSet]
+          : ["IndexSet": indexSet, "RangeSet": rangeSet, "an array, from its beginning": array])
     }
     rows("insert") { $0.insert }
     counted(

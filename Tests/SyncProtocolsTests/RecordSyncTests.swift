@@ -432,7 +432,7 @@ struct RecordSyncTests {
         over: PulledRecords(
           client: ClientID(1), epoch: epoch, pulledAt: RecordStamp(at),
           content: .changes(since: RecordStamp(since)),
-          schema: schema.map { $0 },
+          schema: schema,
           isCurrent: current, created: created))
     }
     #expect(advance(5, [rows[0]]) == .gap)

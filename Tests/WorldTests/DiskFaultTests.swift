@@ -114,28 +114,6 @@ import UpdateMachine
     #expect(strikes > 2)
   }
 
-  /// This uses the library's own store of rows, which sets aside what it cannot read.
-  @Test(arguments: faults)
-  func `real drivers write rows and survive each disk fault`(fault: Fault) {
-    var strikes: Int64 = 0
-    var rows = 0
-    for seed in 1...40 as ClosedRange<UInt64> {
-      let configuration = SimulationConfiguration(
-        seed: seed, clients: 2, faults: [fault, .crash, .logOut], isSwarm: false)
-      let engine = ActorEngine(
-        world: World<DirectoryApp>(configuration: configuration, choices: Choices(seed: seed)),
-        choosesJobs: true)
-      let result = engine.run()
-      #expect(result.finding == nil, "seed \(seed)")
-      strikes += result.faults[fault]
-      for client in engine.world.clients {
-        if client.disk.rows != nil { rows += 1 } else { #expect(client.disk.saved == nil) }
-      }
-    }
-    #expect(strikes > 2)
-    #expect(rows > 10, "the store of rows was used")
-  }
-
   /// Writes fail until there is space. Then one succeeds without anybody's help.
   @Test func `a save on a full disk is repeated until it succeeds`() throws {
     let configuration = SimulationConfiguration(

@@ -36,8 +36,8 @@ struct Catch: Sendable {
   var seed: UInt64?
   /// The number of runs until it was found.
   var runs: Int64?
-  /// The time until it was found, or until its seeds were used up. It includes the start of the
-  /// process only for a trap.
+  /// The time until it was found. It includes the start of the process for a trap, and if nothing
+  /// found it.
   var milliseconds: Double?
   /// The number of choices left after the failing run was made small.
   var choicesLeft: Int64?
@@ -179,10 +179,10 @@ struct Hunt: Sendable {
       technique.words(budget: budget, shrinking: shrinking) + engine)
     let milliseconds = (ContinuousClock.now - start).milliseconds
     var result = Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
-    if let runs = result.survivedRuns {
-      result.isCutShort = runs < Int64(budget.seeds)
-      result.milliseconds = milliseconds
-    }
+    guard !result.isFound else { return result }
+    result.milliseconds = milliseconds
+    if let runs = result.survivedRuns { result.isCutShort = runs < Int64(budget.seeds) }
+    if technique == .explorer { result.isCutShort = end.isOverdue }
     return result
   }
 

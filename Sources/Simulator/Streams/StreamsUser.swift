@@ -86,6 +86,14 @@ package struct StreamsUser: ReconsideringUser {
     }
   }
 
+  /// Only what is not there cannot be updated.
+  package func isPossible(
+    _ change: StreamChange, _ local: LocalChanges<StreamChange>
+  ) -> Bool {
+    if case .update = change.kind { return local.view.state.objects.contains(change.key) }
+    return true
+  }
+
   // MARK: What becomes of it
 
   package mutating func noteMade(

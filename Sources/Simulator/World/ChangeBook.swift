@@ -86,9 +86,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
     for made in made where tickets.contains(made.ticket) { doubtful += made.change.marks }
   }
 
-  package mutating func noteMove(of ticket: MutationTicket) {
-    for index in made.indices where made[index].ticket == ticket { made[index].hasMoved = true }
-  }
+  package mutating func noteMove(of tickets: TicketSet) { change(tickets) { $0.hasMoved = true } }
 
   private mutating func change(_ tickets: TicketSet, _ body: (inout Made) -> Void) {
     for index in made.indices where tickets.contains(made[index].ticket) { body(&made[index]) }
@@ -124,17 +122,22 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
     inPlaceOf newer: ChangeBook, _ outbox: Outbox<Change>, sentThrough newest: MutationID
   ) -> ChangeBook {
     var book = self
-    book.doubtful += loose
     for made in made {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .uncertain, .setAside: book.doubtful += made.change.marks + made.former
       case .acknowledged, .discarded, .overruled, nil: break
       }
     }
-    if outbox.delivery == .exactlyOnce { book.doubtfulID = max(doubtfulID, newest) }
+    let countsIDs = outbox.delivery == .exactlyOnce
+    if countsIDs {
+      book.doubtful += loose
+      book.doubtfulID = max(doubtfulID, newest)
+    }
     guard newer.client == client else { return book }
-    book.doubtful += newer.doubtful + newer.loose
-    if outbox.delivery != .exactlyOnce {
+    book.doubtful += newer.doubtful
+    if countsIDs {
+      book.doubtful += newer.loose
+    } else {
       book.doubtfulTicket = max(doubtfulTicket, newer.made.last?.ticket ?? MutationTicket(0))
     }
     let known = made.flatMap { $0.change.marks }

@@ -10,7 +10,7 @@ package protocol OutboxBook: Sendable {
   init(of client: ClientID?)
 
   /// Notes that a change stands behind later ones, because it threw in a replay.
-  mutating func noteMove(of ticket: MutationTicket)
+  mutating func noteMove(of tickets: TicketSet)
 }
 
 extension OutboxBook {
@@ -144,7 +144,7 @@ extension OutboxUser {
     }
     var last = MutationTicket(0)
     for pending in client.local?.outbox.pending ?? [] {
-      if pending.ticket < last { memory.noteMove(of: pending.ticket) }
+      if pending.ticket < last { memory.noteMove(of: pending.tickets) }
       last = max(last, pending.ticket)
     }
     check.note(effects.outbox.push, at: now)

@@ -21,6 +21,9 @@ where Model.Change: MarkedChange, Memory == ChangeBook<Model.Change> {
     inPlaceOf old: Model.Change, _ local: LocalChanges<Model.Change>, _ choices: inout Choices
   ) -> Model.Change?
 
+  /// Whether a change can be made now; by default, whether it throws nothing.
+  func isPossible(_ change: Model.Change, _ local: LocalChanges<Model.Change>) -> Bool
+
   /// Notes that a change was made, and has this ticket.
   mutating func noteMade(
     _ change: Model.Change, as ticket: MutationTicket, from before: Body, to after: Body)
@@ -167,12 +170,21 @@ extension ReconsideringUser {
   private mutating func judgeRefusal(
     _ change: Model.Change, _ local: LocalChanges<Model.Change>
   ) {
+    guard isPossible(change, local) else { return }
+    check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(local.outbox)")
+  }
+
+  package func isPossible(
+    _ change: Model.Change, _ local: LocalChanges<Model.Change>
+  ) -> Bool {
     var (change, state) = (change, local.view.state)
     let ticket = MutationTicket(local.outbox.newestTicket.number + 1)
     change.stamp(from: state, ticket: ticket, inPlaceOf: nil)
     do throws(Model.Change.Refusal) {
       _ = try change.apply(to: &state)
-      check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(local.outbox)")
-    } catch {}  // Refused, as it should be.
+      return true
+    } catch {
+      return false
+    }
   }
 }

@@ -57,9 +57,11 @@ public protocol SyncModel: Sendable {
   /// knows no IDs, an event with the client's own name for a change confirms it.
   func echo(in event: Event) -> MutationTicket?
 
-  /// Whether this state contains a change of the client without effect, for good. By default it
-  /// never does. Such a change ends as ``MutationState/overruled``, and not as acknowledged. Asked
-  /// only about changes that this state contains.
+  /// Whether a change of the client has no effect in this state, for good, although its server has
+  /// it. By default none is. Such a change ends as ``MutationState/overruled``, and not as
+  /// acknowledged. Asked when a change is confirmed, as long as no earlier one of its object is
+  /// pending. Not asked with ``MutationDelivery/exactlyOnce``: there the server refuses what can
+  /// have no effect.
   func overrules(_ change: Change) -> Bool
 
   /// What the server does with a second copy of a change. ``MutationDelivery/exactlyOnce`` by

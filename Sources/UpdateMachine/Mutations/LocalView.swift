@@ -121,7 +121,9 @@ extension Outbox {
 
   private mutating func remove(overruled indices: [Int], _ effects: inout Effects) {
     if let first = indices.first(where: { hasNeverLeft(queue[$0]) }) { unmark(from: first) }
-    for index in indices.reversed() { takeOut(at: index) { _ in true } }
+    for index in indices { overruled += queue[index].tickets.ranges }
+    for index in indices.reversed() { size -= queue.remove(at: index).change.boundedSize }
+    forgetOldest()
     changed()
     persist(&effects)
   }
@@ -173,7 +175,7 @@ extension Outbox {
 
 extension Mutation {
   /// Whether it may need what another one does: they may be about the same thing.
-  fileprivate func mayDepend(on other: Self) -> Bool {
+  func mayDepend(on other: Self) -> Bool {
     guard let object, let otherObject = other.object else { return true }
     return object == otherObject
   }

@@ -55,28 +55,33 @@ extension Outbox {
   /// Acknowledges one mutation: an event echoed its ticket, or the model knows by other means that
   /// the confirmed state contains it. Harmless if it has left the outbox already.
   ///
-  /// - Parameter isOverruled: whether the confirmed state contains a mutation without effect.
+  /// - Parameter isOverruled: whether the confirmed state contains a mutation without effect. One
+  ///   that is stays as long as an earlier one is pending that may give it an effect.
   package mutating func echo(
     of ticket: MutationTicket, overruledIf isOverruled: (Change) -> Bool = { _ in false }
   ) {
     if let index = index(of: ticket) {
-      takeOut(at: index, overruledIf: isOverruled)
+      let change = queue[index].change
+      if isOverruled(change) {
+        if mayDepend(change, onEarlier: queue[..<index]) { return }
+        overruled += queue[index].tickets.ranges
+      }
+      queue.remove(at: index)
+      size -= change.boundedSize
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
-      size -= refused.remove(at: index).change.boundedSize
+      let item = refused.remove(at: index)
+      if isOverruled(item.change) { overruled += item.tickets.ranges }
+      size -= item.change.boundedSize
     } else {
       return
     }
+    forgetOldest()
     queueVersion += 1
     changed()
   }
 
-  /// Takes out a mutation that the confirmed state contains: acknowledged, or overruled.
-  mutating func takeOut(at index: Int, overruledIf isOverruled: (Change) -> Bool) {
-    let pending = queue.remove(at: index)
-    size -= pending.change.boundedSize
-    guard isOverruled(pending.change) else { return }
-    overruled += pending.tickets.ranges
-    forgetOldest()
+  private func mayDepend(_ change: Change, onEarlier earlier: ArraySlice<Pending>) -> Bool {
+    earlier.contains { change.mayDepend(on: $0.change) }
   }
 
   /// Acknowledges what the server had accepted before `sent`, when the snapshot was requested. The
@@ -124,13 +129,25 @@ extension Outbox {
     overruledIf isOverruled: (Change) -> Bool, where isIn: (MutationID, Moment) -> Bool
   ) {
     let before = queue.count
-    for index in queue.indices.reversed() {
-      guard case .accepted(let id, let moment) = queue[index].stage, isIn(id, moment) else {
+    var index = 0
+    while index < queue.count {
+      let pending = queue[index]
+      guard case .accepted(let id, let moment) = pending.stage, isIn(id, moment) else {
+        index += 1
         continue
       }
-      takeOut(at: index, overruledIf: isOverruled)
+      if isOverruled(pending.change) {
+        if mayDepend(pending.change, onEarlier: queue[..<index]) {
+          index += 1
+          continue
+        }
+        overruled += pending.tickets.ranges
+      }
+      queue.remove(at: index)
+      size -= pending.change.boundedSize
     }
     guard queue.count < before else { return }
+    forgetOldest()
     queueVersion += 1
     changed()
   }

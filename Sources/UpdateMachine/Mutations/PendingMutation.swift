@@ -140,11 +140,12 @@ public enum MutationState: Hashable, Sendable {
   case uncertain
   /// It has no effect on the view: it threw in replay, or the server refused it.
   case setAside
-  /// The confirmed state contains it.
+  /// The confirmed state contains it, and does not overrule it.
   case acknowledged
   /// The app discarded it.
   case discarded
-  /// The confirmed state made it pointless (``Mutation/isOverruled(by:)``). It is not sent again.
+  /// The confirmed state made it pointless (``Mutation/isOverruled(by:)``), or contains it without
+  /// effect (``SyncModel/overrules(_:)``). It is not sent again.
   case overruled
 }
 
