@@ -34,6 +34,8 @@ package struct TablesUser: ReconsideringUser {
     }
   }
 
+  package static var changesOffline: Bool { false }
+
   // MARK: What the user does
 
   package mutating func newChange(

@@ -4,6 +4,10 @@ package import UpdateMachine
 /// conforming type says what its changes are, and notes what has become of them.
 package protocol ReconsideringUser: OutboxUser
 where Model.Change: MarkedChange, Memory == ChangeBook<Model.Change> {
+  /// Whether changes are made while a client is not connected; by default they are. It is the
+  /// protocol's rule, and not what the model says.
+  static var changesOffline: Bool { get }
+
   /// Returns a new change.
   mutating func newChange(
     _ local: LocalChanges<Model.Change>, _ choices: inout Choices
@@ -109,9 +113,11 @@ extension ReconsideringUser {
     return changes
   }
 
-  /// Whether the model takes changes from a client that is as fresh as this one.
+  package static var changesOffline: Bool { true }
+
+  /// Whether a client that is as fresh as this one takes changes.
   private func canChange(_ client: Body, at now: Moment) -> Bool {
-    Model.mutatesOffline || client.freshness(at: now).claim == .connected
+    Self.changesOffline || client.freshness(at: now).claim == .connected
   }
 
   private mutating func reconsider(
