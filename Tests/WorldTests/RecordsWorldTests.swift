@@ -15,13 +15,13 @@ struct RecordsWorldTests {
     var truth = seen
     truth.becomes(pushed, deleting: [], seen: seen)
     #expect(
-      RecordsOracle.objectionToServer(ChangeBook<RecordChange>(), truth, VersionedMap()) == nil)
+      RecordsLaw.objection(to: truth, ChangeBook<RecordChange>(), VersionedMap()) == nil)
     truth = seen
     truth.apply(.set(key, .one("a", "theirs")))
     truth.becomes(pushed, deleting: [], seen: seen)
     #expect(truth.overwritten == [key])
     #expect(
-      RecordsOracle.objectionToServer(ChangeBook<RecordChange>(), truth, VersionedMap()) != nil)
+      RecordsLaw.objection(to: truth, ChangeBook<RecordChange>(), VersionedMap()) != nil)
   }
 
   /// The oracle must notice a server that applies what it should have refused.
@@ -37,8 +37,8 @@ struct RecordsWorldTests {
     var book = ChangeBook<RecordChange>()
     book.note(MutationTicket(1), RecordChange(.update(.one("a", "old")), key))
     let once = VersionedMap(sorted: [("\"old\"", 1)])
-    #expect(RecordsOracle.objectionToServer(book, truth, once) != nil)
+    #expect(RecordsLaw.objection(to: truth, book, once) != nil)
     let twice = VersionedMap(sorted: [("\"old\"", 2)])
-    #expect(RecordsOracle.objectionToServer(book, truth, twice) == nil)
+    #expect(RecordsLaw.objection(to: truth, book, twice) == nil)
   }
 }

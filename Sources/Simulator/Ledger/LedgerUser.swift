@@ -1,4 +1,4 @@
-internal import SyncProtocols
+package import SyncProtocols
 package import UpdateMachine
 
 /// A user of the ledger: makes changes online and offline, edits or discards some, and decides
@@ -51,23 +51,14 @@ package struct LedgerUser: ReconsideringUser {
     }
   }
 
-  // MARK: Obligations
+  // MARK: What the user is owed
 
-  package mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: ReadRows
-  ) -> UserObjection? {
-    guard let model = client.model, let local = client.local else { return check.lie }
-    if let objection = objectionToTime(model) { return objection }
-    if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
-    guard
-      check.isNews(local, confirmed: model.state.checksum, truth: truth.view.checksum)
-    else { return nil }
-    return LedgerOracle.objection(to: model, local, memory, truth)
-  }
+  package func law(
+    _ model: Model, _ local: LocalChanges<LedgerChange>, _ truth: Truth, at position: Int64
+  ) -> LedgerLaw { LedgerLaw(model: model, local: local, truth: truth) }
 
   /// What a client has seen never goes back.
-  private mutating func objectionToTime(_ model: Model) -> UserObjection? {
+  package mutating func objection(to model: Model, at position: Int64) -> UserObjection? {
     let finger = model.model.finger
     guard let commit = finger.commit else { return nil }
     defer { seen = (finger.client, commit) }
@@ -76,9 +67,10 @@ package struct LedgerUser: ReconsideringUser {
       .causality, "a state at or after commit \(seen.commit.number)", "\(finger)")
   }
 
-  package func fold(_ client: Body, into digest: inout StateDigest) {
-    guard let local = client.local else { return }
-    digest.fold(local.view.state.checksum)
-    digest.fold(local.outbox.currentVersion.number)
-  }
+  /// The view's own checksum is judged when it comes: the client computes it from the entries.
+  package static func checksum(of state: ViewMap<JSONValue>) -> UInt64 { state.checksum }
+
+  package static func versions(
+    _ model: Model, _ truth: Truth
+  ) -> (confirmed: UInt64, truth: UInt64) { (model.state.checksum, truth.view.checksum) }
 }

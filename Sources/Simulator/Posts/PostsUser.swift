@@ -113,23 +113,11 @@ package struct PostsUser: ReconsideringUser {
     answered.removeAll { $0.ticket == ticket }
   }
 
-  // MARK: Obligations
+  // MARK: What the user is owed
 
-  package mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: ReadRows
-  ) -> UserObjection? {
-    guard let model = client.model, let local = client.local else { return check.lie }
-    if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
-    guard check.isNews(local, confirmed: model.state.checksum, truth: truth.checksum) else {
-      return nil
-    }
-    return PostsOracle.objection(to: model, local, memory, truth)
-  }
+  package func law(
+    _ model: Model, _ local: LocalChanges<PostChange>, _ truth: Truth, at position: Int64
+  ) -> PostsLaw { PostsLaw(model: model, local: local, truth: truth) }
 
-  package func fold(_ client: Body, into digest: inout StateDigest) {
-    guard let local = client.local else { return }
-    digest.fold(local.view.state.checksum)
-    digest.fold(local.outbox.currentVersion.number)
-  }
+  package static func checksum(of state: PostsState) -> UInt64 { state.checksum }
 }

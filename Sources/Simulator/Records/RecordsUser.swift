@@ -116,23 +116,13 @@ package struct RecordsUser: ReconsideringUser {
     if let old = outbox.mutation(of: ticket) { memory.doubt(old.tickets) }
   }
 
-  // MARK: Obligations
+  // MARK: What the user is owed
 
-  package mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: ReadRows
-  ) -> UserObjection? {
-    guard let model = client.model, let local = client.local else { return check.lie }
-    if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
-    let confirmed = RecordsApp.checksum(of: model)
-    guard check.isNews(local, confirmed: confirmed, truth: truth.checksum) else { return nil }
-    return RecordsOracle.objection(to: model, local, memory, truth)
-      ?? RecordsOracle.objectionToServer(memory, truth, sends)
-  }
+  package func law(
+    _ model: Model, _ local: LocalChanges<RecordChange>, _ truth: Truth, at position: Int64
+  ) -> RecordsLaw { RecordsLaw(model: model, local: local, truth: truth, sends: sends) }
 
-  package func fold(_ client: Body, into digest: inout StateDigest) {
-    guard let local = client.local else { return }
-    digest.fold(RecordsTruth.checksum(local.view.state.records, { $0.columns }))
-    digest.fold(local.outbox.currentVersion.number)
+  package static func checksum(of state: RecordState) -> UInt64 {
+    RecordsTruth.checksum(state.records, { $0.columns })
   }
 }

@@ -7,7 +7,7 @@ extension ChangeBook<StreamChange> {
   func isLast(_ change: StreamChange, in outbox: Outbox<StreamChange>) -> Bool {
     made.allSatisfy {
       let old = $0.change
-      return $0.isDiscarded || $0.isOverruled || old.id == change.id
+      return $0.isDiscarded || $0.outcome == .overruled || old.id == change.id
         || outbox.state(of: $0.ticket) == .setAside || old.isBefore(change)
     }
   }
@@ -151,34 +151,18 @@ package struct StreamsUser: ReconsideringUser {
     memory.rewrite(tickets, to: change)
   }
 
-  // MARK: Obligations
+  // MARK: What the user is owed
 
-  package mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: ReadRows
-  ) -> UserObjection? {
-    guard let model = client.model, let local = client.local else { return check.lie }
-    if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
-    let confirmed = UInt64(model.state.latest.number + 1)
-    guard check.isNews(local, confirmed: confirmed, truth: UInt64(truth.events.count)) else {
-      return nil
-    }
-    while let made = memory.takeOverruled(local.outbox) {
-      if let objection = StreamsOracle.objection(toOverruling: made, model, local, truth) {
-        return objection
-      }
-    }
-    while let made = memory.takeAcknowledged(local.outbox) {
-      if let objection = StreamsOracle.objection(toAcknowledging: made, model, truth) {
-        return objection
-      }
-    }
-    return StreamsOracle.objection(to: model, local, memory, truth)
-  }
+  package func law(
+    _ model: Model, _ local: LocalChanges<StreamChange>, _ truth: Truth, at position: Int64
+  ) -> StreamsLaw { StreamsLaw(model: model, local: local, truth: truth) }
 
-  package func fold(_ client: Body, into digest: inout StateDigest) {
-    guard let local = client.local else { return }
-    digest.fold(ShownStream(local.view.state).checksum)
-    digest.fold(local.outbox.currentVersion.number)
+  package static func checksum(of state: StreamState) -> UInt64 { ShownStream(state).checksum }
+
+  /// A stream only grows.
+  package static func versions(
+    _ model: Model, _ truth: Truth
+  ) -> (confirmed: UInt64, truth: UInt64) {
+    (UInt64(model.state.latest.number + 1), UInt64(truth.events.count))
   }
 }

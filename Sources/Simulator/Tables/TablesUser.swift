@@ -59,28 +59,25 @@ package struct TablesUser: ReconsideringUser {
     inPlaceOf old: TableChange, _ local: LocalChanges<TableChange>, _ choices: inout Choices
   ) -> TableChange? { nil }
 
-  // MARK: Obligations
+  // MARK: What the user is owed
 
-  package mutating func objection(
-    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
-    reading rows: ReadRows
-  ) -> UserObjection? {
-    guard let model = client.model, let local = client.local else { return check.lie }
-    if let objection = check.objection(to: local.outbox, disk: disk?.outbox) { return objection }
-    let confirmed = TablesApp.checksum(of: model)
-    if position >= 0 {
-      whole[confirmed] = true
-    } else if model.state.isWhole ? !whole.contains(confirmed) : !model.state.rows.isEmpty {
-      return UserObjection(
-        .replica, "what was whole before is shown until all is fetched", TablesApp.describe(model))
+  package func law(
+    _ model: Model, _ local: LocalChanges<TableChange>, _ truth: Truth, at position: Int64
+  ) -> TablesLaw {
+    TablesLaw(model: model, local: local, truth: truth, position: position, sends: sends)
+  }
+
+  /// While a client fetches and drains, it shows what it showed when it was up to date.
+  package mutating func objection(to model: Model, at position: Int64) -> UserObjection? {
+    let shown = TablesApp.checksum(of: model)
+    guard position < 0 else {
+      whole[shown] = true
+      return nil
     }
-    guard check.isNews(local, confirmed: confirmed, truth: truth.checksum) else { return nil }
-    return TablesOracle.objection(to: model, local, memory, truth, at: position, sends)
+    if model.state.isWhole ? whole.contains(shown) : model.state.rows.isEmpty { return nil }
+    return UserObjection(
+      .replica, "what was whole before is shown until all is fetched", TablesApp.describe(model))
   }
 
-  package func fold(_ client: Body, into digest: inout StateDigest) {
-    guard let local = client.local else { return }
-    digest.fold(TablesApp.checksum(of: local.view.state))
-    digest.fold(local.outbox.currentVersion.number)
-  }
+  package static func checksum(of state: TableState) -> UInt64 { TablesApp.checksum(of: state) }
 }

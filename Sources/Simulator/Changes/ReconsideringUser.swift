@@ -1,3 +1,4 @@
+internal import SyncProtocols
 package import UpdateMachine
 
 /// An outbox user who makes changes at any time, and edits, retries or discards some of them. A
@@ -42,6 +43,28 @@ where Model.Change: MarkedChange, Memory == ChangeBook<Model.Change> {
 
   /// Notes that the mutation of a ticket is tried again. `outbox`: as it was before.
   mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<Model.Change>)
+
+  // MARK: What the user is owed
+
+  /// The protocol's law of conflicts.
+  associatedtype Law: ConflictLaw where Law.Change == Model.Change
+
+  /// Returns the law over what a client and its server hold. `position`: as in
+  /// ``SimulatedUser/objection(to:_:at:_:disk:reading:)``.
+  func law(
+    _ model: Model, _ local: LocalChanges<Model.Change>, _ truth: Truth, at position: Int64
+  ) -> Law
+
+  /// Returns the objection to what must hold from one step to the next; by default `nil`. It is
+  /// asked after every step, and the law only after news.
+  mutating func objection(to model: Model, at position: Int64) -> UserObjection?
+
+  /// The checksum of all that a state shows.
+  static func checksum(of state: Model.Change.State) -> UInt64
+
+  /// Two numbers that change with the confirmed state and with the server's; by default their
+  /// checksums.
+  static func versions(_ model: Model, _ truth: Truth) -> (confirmed: UInt64, truth: UInt64)
 }
 
 extension ReconsideringUser {
@@ -192,5 +215,37 @@ extension ReconsideringUser {
     } catch {
       return false
     }
+  }
+
+  // MARK: What the user is owed
+
+  package mutating func objection(to model: Model, at position: Int64) -> UserObjection? { nil }
+
+  package static func versions(
+    _ model: Model, _ truth: Truth
+  ) -> (confirmed: UInt64, truth: UInt64) { (checksum(of: model.state), truth.checksum) }
+
+  package mutating func objection(
+    to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
+    reading rows: ReadRows
+  ) -> UserObjection? {
+    guard let model = client.model, let local = client.local else { return check.lie }
+    if let objection = objection(to: model, at: position)
+      ?? check.objection(to: local.outbox, disk: disk?.outbox)
+    {
+      return objection
+    }
+    let versions = Self.versions(model, truth)
+    guard check.isNews(local, confirmed: versions.confirmed, truth: versions.truth) else {
+      return nil
+    }
+    let law = law(model, local, truth, at: position)
+    return ChangeOracle.objection(law, local.outbox, &memory)
+  }
+
+  package func fold(_ client: Body, into digest: inout StateDigest) {
+    guard let local = client.local else { return }
+    digest.fold(Self.checksum(of: local.view.state))
+    digest.fold(local.outbox.currentVersion.number)
   }
 }

@@ -24,7 +24,8 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   /// change for the old one with its ID.
   private var doubtfulID = MutationID.none
 
-  struct Made: Sendable {
+  /// One change.
+  package struct Made: Sendable {
     let ticket: MutationTicket
     var change: Change
     /// The marks of what the user's edits replaced: the server never had them.
@@ -36,8 +37,8 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
     var isLoose = false
     /// It threw in a replay, so later ones have gone ahead of it.
     var hasMoved = false
-    var isOverruled = false
-    var isAcknowledged = false
+    /// What the outbox has said has become of it: overruled, acknowledged, or neither yet.
+    var outcome: MutationState?
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
@@ -94,24 +95,17 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
 
   // MARK: What becomes of it
 
-  /// Notes that the outbox has given up a change. Returns it if that is news.
-  mutating func takeOverruled(_ outbox: Outbox<Change>) -> Change? {
-    let index = made.firstIndex {
-      !$0.isOverruled && !$0.isDiscarded && outbox.state(of: $0.ticket) == .overruled
+  /// Notes the changes that the outbox has newly overruled or acknowledged, and returns them.
+  mutating func takeNews(_ outbox: Outbox<Change>) -> [(made: Made, state: MutationState)] {
+    var news: [(made: Made, state: MutationState)] = []
+    for index in made.indices {
+      guard let state = outbox.state(of: made[index].ticket), state != made[index].outcome,
+        state == .overruled || state == .acknowledged
+      else { continue }
+      made[index].outcome = state
+      news.append((made[index], state))
     }
-    guard let index else { return nil }
-    made[index].isOverruled = true
-    return isDoubtful(made[index]) ? nil : made[index].change
-  }
-
-  /// Notes that the outbox says that a change was made. Returns it if that is news.
-  mutating func takeAcknowledged(_ outbox: Outbox<Change>) -> Change? {
-    let index = made.firstIndex {
-      !$0.isAcknowledged && outbox.state(of: $0.ticket) == .acknowledged
-    }
-    guard let index else { return nil }
-    made[index].isAcknowledged = true
-    return isDoubtful(made[index]) ? nil : made[index].change
+    return news
   }
 
   /// The book after an older outbox came back and replaced a newer one. The outcome of whatever was
@@ -154,29 +148,8 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   /// The marks of what was given up too late.
   private var loose: [Mark] { made.flatMap { $0.isLoose ? $0.change.marks : [] } }
 
-  /// The marks of what was made and not given up.
-  var marks: [Mark] { made.flatMap { $0.isDiscarded ? [] : $0.change.marks } }
-
   /// The marks without those that may be left any number of times.
   func withoutDoubtful(_ marks: [Mark]) -> [Mark] {
     doubtful.isEmpty ? marks : marks.filter { !doubtful.contains($0) }
-  }
-
-  /// The same marks, also without one copy of each that was given up too late.
-  func withoutLoose(_ marks: [Mark]) -> [Mark] {
-    var left = loose
-    let marks = withoutDoubtful(marks)
-    guard !left.isEmpty else { return marks }
-    return marks.filter { mark in
-      guard let index = left.firstIndex(of: mark) else { return true }
-      left.remove(at: index)
-      return false
-    }
-  }
-
-  /// The marks of those that have kept their places.
-  func inPlace(_ marks: [Mark]) -> [Mark] {
-    let moved = made.flatMap { $0.hasMoved ? $0.change.marks : [] }
-    return moved.isEmpty ? marks : marks.filter { !moved.contains($0) }
   }
 }

@@ -1,0 +1,62 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+/// Replicache's law: the server replays each mutation once, in the client's order, over what is
+/// there by then. Each leaves its entry in its client's list. A transaction is seen whole.
+package struct LedgerLaw: ConflictLaw {
+  package typealias Change = LedgerChange
+
+  let model: LedgerApp.Model
+  let local: LocalChanges<LedgerChange>
+  let truth: LedgerApp.Truth
+
+  package func objectionToView(_ book: Book) -> UserObjection? {
+    var view = model.state
+    for pending in local.outbox.pending {
+      var transaction = ViewTransaction(on: view)
+      let mutators = LedgerMutators(isServer: false)
+      let change = pending.change
+      var isRefused = false
+      do throws(ChangeRefusal) {
+        _ = try mutators.run(change.name, change.arguments, in: &transaction)
+        view = transaction.view
+      } catch {
+        isRefused = true
+      }
+      guard isRefused != (pending.refusal != nil) else { continue }
+      return UserObjection(
+        .input, "a mutation is set aside when it throws, and only then",
+        "\(pending), \(local.outbox)")
+    }
+    if view.map != local.view.state.map {
+      return UserObjection(
+        .causality, LedgerApp.describe(LedgerApp.Truth(view: view)),
+        LedgerApp.describe(LedgerApp.Truth(view: local.view.state)) + " with \(local.outbox)")
+    }
+    var sum: Int64 = 0
+    for account in 0..<LedgerApp.accounts {
+      sum += view[LedgerMutators.account(account)]?.int64 ?? 0
+    }
+    if sum == LedgerApp.wealth { return nil }
+    return UserObjection(.causality, "all accounts hold \(LedgerApp.wealth)", "\(sum)")
+  }
+
+  /// What was given up before it was sent is never made.
+  package func copies(of made: Made) -> (found: Int, maximum: Int) {
+    let entries = entries(in: truth.view)
+    let count = entries.count { made.change.marks.contains($0) }
+    return (count, made.isDiscarded && !made.isLoose ? 0 : made.change.marks.count)
+  }
+
+  package var order: [Int64]? { entries(in: truth.view) }
+
+  package func isConfirmed(_ made: Made, _ book: Book) -> Bool {
+    let entries = entries(in: model.state)
+    return made.change.marks.allSatisfy { entries.contains($0) }
+  }
+
+  private func entries(in view: ViewMap<JSONValue>) -> [Int64] {
+    let list = LedgerMutators.list(of: local.outbox.client)
+    return view[list]?.array?.compactMap { $0.int64 } ?? []
+  }
+}
