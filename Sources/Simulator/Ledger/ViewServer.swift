@@ -10,11 +10,10 @@ package protocol SimulatedMutators: ViewMutators {
 /// until there is something new for it. Position *p* is after *p* commits.
 ///
 /// There is a single log that never ends. A new client gets its name with its first snapshot.
-package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
+package struct ViewServer<Mutators: SimulatedMutators>: PollHoldingServer {
   package typealias Value = Mutators.Value
   package typealias Truth = ViewTruth<Value>
   package typealias Sync = ClientView<Value>
-  typealias Ended = EndedWait<Truth.Snapshot, Sync>
 
   var servers: ClientViewServer<Mutators>
   private var moments: [Moment] = []
@@ -23,10 +22,9 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   private var epoch: UInt64 = 1
   /// The commit of each finger that was ever given.
   private var given: [ViewFinger: Int64] = [:]
-  private var now: Moment
+  package var now: Moment
 
-  private var waits: [Wait] = []
-  private var ended: [Ended] = []
+  package var held = HeldPolls<Truth.Snapshot, Sync>()
 
   /// The behaviour of these servers; `nil`: not drawn yet.
   private var character: Character?
@@ -42,12 +40,6 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   private var loses = false
   /// When accepted pushes are run, and whether they are lost instead.
   private var due: [(at: Moment, isLost: Bool)] = []
-
-  private struct Wait: Sendable {
-    var waiter: UInt64
-    var finger: ViewFinger
-    var until: Moment
-  }
 
   private struct Character: Sendable {
     /// Whether pulls may go back to an earlier commit, and forward again.
@@ -106,13 +98,7 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   // MARK: The single log
 
-  package func index(of log: ViewLog) -> Int? { 0 }
-
-  package func id(at index: Int) -> ViewLog { ViewLog() }
-
-  package func isAlive(at index: Int) -> Bool { true }
-
-  package var aliveQueues: [ViewLog] { [ViewLog()] }
+  package static var log: ViewLog { ViewLog() }
 
   /// A state ID never expires: an unknown one costs a full view.
   package var terms: ServerTerms {
@@ -128,14 +114,6 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
 
   // MARK: Pulls
 
-  package mutating func beginRegister(at now: Moment) -> Result<ViewLog, RegisterRefusal> {
-    .success(ViewLog())
-  }
-
-  package mutating func finishRegister(_ log: ViewLog, at now: Moment) -> Reply {
-    finishRegister(log, for: nil, at: now)
-  }
-
   package mutating func finishRegister(
     _ log: ViewLog, for name: UInt64?, at now: Moment
   ) -> Reply {
@@ -146,19 +124,10 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     return .registered(pulled, pulled.finger, terms)
   }
 
-  package mutating func poll(
-    _ finger: ViewFinger, waits mayWait: Bool, waiter: UInt64, heartbeatAfter: TimeSpan,
-    at now: Moment
-  ) -> Reply? {
-    self.now = now
-    if mayWait, !isNews(for: finger) {
-      waits.append(Wait(waiter: waiter, finger: finger, until: now + heartbeatAfter))
-      return nil
-    }
-    return answer(to: finger)
-  }
+  /// As long as a client asks for.
+  package static var holdMaximum: TimeSpan { .seconds(3600) }
 
-  private mutating func answer(to finger: ViewFinger) -> Reply {
+  package mutating func answer(to finger: ViewFinger) -> Reply {
     guard let pulled = pull(finger.state, of: finger.client) else { return .refused(.serverError) }
     return .batch(pulled)
   }
@@ -180,34 +149,11 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
     }
   }
 
-  private func isNews(for finger: ViewFinger) -> Bool {
+  package func hasNews(for finger: ViewFinger) -> Bool {
     let newest = servers.dataLayer.last
     let record = newest.record(of: finger.client)
     return newest.view.checksum != finger.checksum || record.lastMutation != finger.lastMutation
       || (record.refusal?.id ?? .none) != finger.lastRefusal
-  }
-
-  package mutating func abandon(waiter: UInt64) { waits.removeAll { $0.waiter == waiter } }
-
-  package mutating func release(_ log: ViewLog) -> Reply { .released }
-
-  package var hasFinished: Bool { !ended.isEmpty }
-
-  package mutating func takeFinished() -> [EndedWait<Truth.Snapshot, Sync>] {
-    let taken = ended
-    ended.removeAll(keepingCapacity: true)
-    return taken
-  }
-
-  /// Ends the waits that satisfy the condition, in order.
-  private mutating func endWaits(where ends: (Wait) -> Bool) {
-    let ending = waits.filter(ends)
-    guard !ending.isEmpty else { return }
-    waits.removeAll(where: ends)
-    for wait in ending {
-      let reply = answer(to: wait.finger)
-      ended.append(Ended(waiter: wait.waiter, reply: reply))
-    }
   }
 
   // MARK: Pushes
@@ -265,8 +211,7 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
       moments.append(now)
     }
     guard checksums.count > old else { return }
-    let server = self
-    endWaits { server.isNews(for: $0.finger) }
+    answerHeldWithNews()
   }
 
   // MARK: What happens there
@@ -286,32 +231,22 @@ package struct ViewServer<Mutators: SimulatedMutators>: SimulatedServer {
   }
 
   package var nextDue: Moment {
-    var next = due.first?.at ?? Moment(milliseconds: .max)
-    for wait in waits { next = min(next, wait.until) }
-    return next
+    min(due.first?.at ?? Moment(milliseconds: .max), held.nextDue)
   }
 
   package mutating func advance(to now: Moment) {
     self.now = now
     runDue(by: now)
-    endWaits { $0.until <= now }
+    answerHeld { $0.until <= now }
   }
-
-  package mutating func announceNothing() { endWaits { _ in true } }
 
   /// Loses the history.
   package mutating func expire(_ log: ViewLog) { servers.diffServer.forget() }
 
-  package mutating func interrupt(_ log: ViewLog) {
-    guard let first = waits.first?.waiter else { return }
-    endWaits { $0.waiter == first }
-  }
-
   /// Accepted pushes are only in memory, which a kill empties; so is the history.
   package mutating func restart(keepingQueues: Bool, at now: Moment) {
     self.now = now
-    for wait in waits { ended.append(Ended(waiter: wait.waiter, reply: .refused(.badGateway))) }
-    waits = []
+    held.breakOff()
     guard !keepingQueues else { return }
     epoch += 1
     servers.diffServer.restart(epoch: epoch)

@@ -3,7 +3,7 @@ package import UpdateMachine
 
 /// WatermelonDB's server in a world. It answers each pull at once. Position *p* is after *p*
 /// commits; a push is one.
-package struct RecordsServer: SimulatedServer {
+package struct RecordsServer: CommitLoggingServer {
   package typealias Truth = RecordsTruth
   package typealias Sync = RecordSync
 
@@ -16,21 +16,15 @@ package struct RecordsServer: SimulatedServer {
   private(set) var records: RecordServer
   package private(set) var truth: RecordsTruth
   private let cadence: Cadence
-  private var commits: [Commit] = []
+  package private(set) var commits = CommitLog<RecordsTruth>()
+  /// The stamp of the last change of each commit.
+  private var stamps: [RecordStamp] = []
   private var clientCount: UInt64 = 0
   private var isDrawn = false
   /// How far the clock of the machine that takes over at a restart is behind, and how far that of
   /// the present one.
   private var spareLag = TimeSpan.zero
   private var clockLag = TimeSpan.zero
-
-  private struct Commit: Sendable {
-    var at: Moment
-    /// The stamp of its last change.
-    var stamp: RecordStamp
-    var truth: RecordsTruth
-    var checksum: UInt64
-  }
 
   package init(truth: RecordsTruth, settings: ServerSettings, at now: Moment) {
     records = RecordServer(epoch: 1)
@@ -42,20 +36,9 @@ package struct RecordsServer: SimulatedServer {
 
   // MARK: The truth, now and before
 
-  package var position: Int64 { Int64(commits.count) - 1 }
-
-  package func checksum(at position: Int64) -> UInt64 { commits[Int(position)].checksum }
-
-  package func truth(at position: Int64) -> RecordsTruth { commits[Int(position)].truth }
-
-  package func firstNews(after position: Int64) -> Moment? {
-    let old = commits[Int(position)].checksum
-    return commits[(Int(position) + 1)...].first { $0.checksum != old }?.at
-  }
-
   private mutating func note(at now: Moment) {
-    commits.append(
-      Commit(at: now, stamp: records.last, truth: truth, checksum: truth.checksum))
+    commits.note(truth, at: now)
+    stamps.append(records.last)
   }
 
   package static func number(of finger: RecordFinger) -> Int64 { Int64(finger.lastPulledAt.number) }
@@ -68,7 +51,7 @@ package struct RecordsServer: SimulatedServer {
   package static func standsForState(_ finger: RecordFinger) -> Bool { finger.isWhole }
 
   package func position(of finger: RecordFinger, inLog index: Int) -> Int64? {
-    commits.lastIndex { $0.stamp == finger.lastPulledAt }.map { Int64($0) }
+    stamps.lastIndex(of: finger.lastPulledAt).map { Int64($0) }
   }
 
   // MARK: Logs: one for each epoch
@@ -157,10 +140,9 @@ package struct RecordsServer: SimulatedServer {
     let refused = records.push(pushed, at: now - clockLag)
     let new = records.records
     // A plant's change has the stamp of the one before it.
-    if records.last != commits.last?.stamp || new != truth.records {
-      let seen = commits.last { $0.stamp == finger.lastPulledAt }
-      truth.becomes(
-        new, deleting: pushed.deleted.filter { !refused.contains($0) }, seen: seen?.truth)
+    if records.last != stamps.last || new != truth.records {
+      let seen = position(of: finger, inLog: 0).map { truth(at: $0) }
+      truth.becomes(new, deleting: pushed.deleted.filter { !refused.contains($0) }, seen: seen)
       note(at: now)
     }
     return RecordPush.answer(

@@ -97,7 +97,7 @@ package struct StreamsTruth: ServerTruth {
     StreamSnapshot(
       client: ClientID(0), law: law, scope: nil,
       batch: StreamBatch(
-        stream: StreamsServer.stream, latest: StreamSequence(Int64(events.count) - 1),
+        stream: StreamsServer.log, latest: StreamSequence(Int64(events.count) - 1),
         steps: events.map { .event($0) }))
   }
 

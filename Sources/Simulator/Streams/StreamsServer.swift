@@ -2,11 +2,11 @@ package import SyncProtocols
 package import UpdateMachine
 
 /// The server of a stream in a world. Position *p* is after *p* events.
-package struct StreamsServer: SimulatedServer {
+package struct StreamsServer: SingleLogServer {
   package typealias Truth = StreamsTruth
   package typealias Sync = EventStream
 
-  static let stream = StreamID(1)
+  package static let log = StreamID(1)
 
   private(set) var server: StreamServer
   package private(set) var truth: StreamsTruth
@@ -24,7 +24,7 @@ package struct StreamsServer: SimulatedServer {
   private let cadence: Cadence
 
   package init(truth: StreamsTruth, settings: ServerSettings, at now: Moment) {
-    server = StreamServer(StreamsServer.stream, law: truth.law)
+    server = StreamServer(StreamsServer.log, law: truth.law)
     self.truth = truth
     self.now = now
     cadence = settings.cadence
@@ -61,14 +61,6 @@ package struct StreamsServer: SimulatedServer {
 
   // MARK: The single log
 
-  package func index(of log: StreamID) -> Int? { log == StreamsServer.stream ? 0 : nil }
-
-  package func id(at index: Int) -> StreamID { StreamsServer.stream }
-
-  package func isAlive(at index: Int) -> Bool { true }
-
-  package var aliveQueues: [StreamID] { [StreamsServer.stream] }
-
   package var terms: ServerTerms {
     var terms = ServerTerms.eventStream
     terms.cadence = cadence
@@ -79,14 +71,6 @@ package struct StreamsServer: SimulatedServer {
   package static var cadences: [Cadence] { [.waits, .pushed] }
 
   // MARK: Reads
-
-  package mutating func beginRegister(at now: Moment) -> Result<StreamID, RegisterRefusal> {
-    .success(StreamsServer.stream)
-  }
-
-  package mutating func finishRegister(_ log: StreamID, at now: Moment) -> Reply {
-    finishRegister(log, for: nil, at: now)
-  }
 
   package mutating func finishRegister(
     _ log: StreamID, for name: UInt64?, at now: Moment
@@ -115,8 +99,6 @@ package struct StreamsServer: SimulatedServer {
   }
 
   package mutating func abandon(waiter: UInt64) { server.abandon(waiter) }
-
-  package mutating func release(_ log: StreamID) -> Reply { .released }
 
   package var hasFinished: Bool { !ended.isEmpty }
 

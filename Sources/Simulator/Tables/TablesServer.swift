@@ -5,28 +5,20 @@ package import UpdateMachine
 /// time between two pings. Position *p* is after *p* changes.
 ///
 /// There is a single log that never ends. What ends is a subscription, and a client notes that.
-package struct TablesServer: SimulatedServer {
+package struct TablesServer: PollHoldingServer, CommitLoggingServer {
   package typealias Truth = TablesTruth
   package typealias Sync = TableSync
-  typealias Ended = EndedWait<TableSnapshot, TableSync>
 
   private(set) var tables = TableServer(tableCount: TablesApp.Schema.tableCount)
   package private(set) var truth: TablesTruth
-  private var commits: [Commit] = []
+  package private(set) var commits = CommitLog<TablesTruth>()
   /// The position of each place in a subscription up to which everything was sent.
   private var given = VersionedMap<Heard, Int64>()
   private var clientCount: UInt64 = 0
-  private var waits: [Wait] = []
-  private var ended: [Ended] = []
+  package var held = HeldPolls<TableSnapshot, TableSync>()
   private var isDrawn = false
-  private var now: Moment
+  package var now: Moment
   private let cadence: Cadence
-
-  private struct Commit: Sendable {
-    var at: Moment
-    var truth: TablesTruth
-    var checksum: UInt64
-  }
 
   private struct Heard: Comparable, Sendable {
     var subscription: UInt64
@@ -35,12 +27,6 @@ package struct TablesServer: SimulatedServer {
     static func < (one: Heard, other: Heard) -> Bool {
       (one.subscription, one.count) < (other.subscription, other.count)
     }
-  }
-
-  private struct Wait: Sendable {
-    var waiter: UInt64
-    var finger: TableFinger
-    var until: Moment
   }
 
   package init(truth: TablesTruth, settings: ServerSettings, at now: Moment) {
@@ -56,20 +42,9 @@ package struct TablesServer: SimulatedServer {
 
   // MARK: The truth, now and before
 
-  package var position: Int64 { Int64(commits.count) - 1 }
-
-  package func checksum(at position: Int64) -> UInt64 { commits[Int(position)].checksum }
-
-  package func truth(at position: Int64) -> TablesTruth { commits[Int(position)].truth }
-
-  package func firstNews(after position: Int64) -> Moment? {
-    let old = commits[Int(position)].checksum
-    return commits[(Int(position) + 1)...].first { $0.checksum != old }?.at
-  }
-
   private mutating func note() {
-    commits.append(Commit(at: now, truth: truth, checksum: truth.checksum))
-    endWaits()
+    commits.note(truth, at: now)
+    answerHeldWithNews()
   }
 
   /// Subscriptions are numbered in the order in which they begin.
@@ -98,13 +73,7 @@ package struct TablesServer: SimulatedServer {
 
   // MARK: The single log
 
-  package func index(of log: TableLog) -> Int? { 0 }
-
-  package func id(at index: Int) -> TableLog { TableLog() }
-
-  package func isAlive(at index: Int) -> Bool { true }
-
-  package var aliveQueues: [TableLog] { [TableLog()] }
+  package static var log: TableLog { TableLog() }
 
   package var terms: ServerTerms {
     var terms = ServerTerms.tableSync()
@@ -117,14 +86,6 @@ package struct TablesServer: SimulatedServer {
 
   // MARK: Requests
 
-  package mutating func beginRegister(at now: Moment) -> Result<TableLog, RegisterRefusal> {
-    .success(TableLog())
-  }
-
-  package mutating func finishRegister(_ log: TableLog, at now: Moment) -> Reply {
-    finishRegister(log, for: nil, at: now)
-  }
-
   package mutating func finishRegister(
     _ log: TableLog, for name: UInt64?, at now: Moment
   ) -> Reply {
@@ -134,18 +95,12 @@ package struct TablesServer: SimulatedServer {
     return .registered(snapshot, snapshot.finger, terms)
   }
 
-  package mutating func poll(
-    _ finger: TableFinger, waits mayWait: Bool, waiter: UInt64, heartbeatAfter: TimeSpan,
-    at now: Moment
-  ) -> Reply? {
-    self.now = now
-    guard mayWait, !tables.hasNews(for: finger) else { return answer(to: finger) }
-    waits.append(
-      Wait(waiter: waiter, finger: finger, until: now + min(heartbeatAfter, .seconds(20))))
-    return nil
-  }
+  /// The time between two pings.
+  package static var holdMaximum: TimeSpan { .seconds(20) }
 
-  private mutating func answer(to finger: TableFinger) -> Reply {
+  package func hasNews(for finger: TableFinger) -> Bool { tables.hasNews(for: finger) }
+
+  package mutating func answer(to finger: TableFinger) -> Reply {
     let batch = tables.poll(finger, at: now)
     if case .notifications(let number, let rows, isAll: true) = batch.content {
       let heard = Heard(
@@ -153,31 +108,6 @@ package struct TablesServer: SimulatedServer {
       given[heard] = position
     }
     return .batch(batch)
-  }
-
-  package mutating func abandon(waiter: UInt64) { waits.removeAll { $0.waiter == waiter } }
-
-  package mutating func release(_ log: TableLog) -> Reply { .released }
-
-  package var hasFinished: Bool { !ended.isEmpty }
-
-  package mutating func takeFinished() -> [EndedWait<TableSnapshot, TableSync>] {
-    let taken = ended
-    ended.removeAll(keepingCapacity: true)
-    return taken
-  }
-
-  /// Ends the waits for which there is news, and those that satisfy the condition.
-  private mutating func endWaits(where ends: (Wait) -> Bool = { _ in false }) {
-    let old = waits
-    waits = []
-    for wait in old {
-      if ends(wait) || tables.hasNews(for: wait.finger) {
-        ended.append(Ended(waiter: wait.waiter, reply: answer(to: wait.finger)))
-      } else {
-        waits.append(wait)
-      }
-    }
   }
 
   // MARK: Pushes
@@ -220,17 +150,13 @@ package struct TablesServer: SimulatedServer {
     }
   }
 
-  package var nextDue: Moment { waits.map { $0.until }.min() ?? Moment(milliseconds: .max) }
+  package var nextDue: Moment { held.nextDue }
 
   package mutating func advance(to now: Moment) {
     self.now = now
     tables.advance(to: now)
-    endWaits { $0.until <= now }
-  }
-
-  /// Pings everybody.
-  package mutating func announceNothing() {
-    endWaits { _ in true }
+    let server = self
+    answerHeld { $0.until <= now || server.hasNews(for: $0.finger) }
   }
 
   /// Ends a subscription, each time another one.
@@ -238,19 +164,13 @@ package struct TablesServer: SimulatedServer {
     let ids = tables.subscriptionIDs
     guard !ids.isEmpty else { return }
     tables.expire(ids[Int(position) % ids.count])
-    endWaits()
-  }
-
-  package mutating func interrupt(_ log: TableLog) {
-    guard let first = waits.first?.waiter else { return }
-    endWaits { $0.waiter == first }
+    answerHeldWithNews()
   }
 
   /// The tables are on the server's disk. The subscriptions are not.
   package mutating func restart(keepingQueues: Bool, at now: Moment) {
     self.now = now
-    for wait in waits { ended.append(Ended(waiter: wait.waiter, reply: .refused(.badGateway))) }
-    waits = []
+    held.breakOff()
     if !keepingQueues { tables.restart() }
   }
 
