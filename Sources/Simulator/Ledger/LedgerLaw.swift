@@ -33,6 +33,12 @@ package struct LedgerLaw: ConflictLaw {
         .causality, LedgerApp.describe(LedgerApp.Truth(view: view)),
         LedgerApp.describe(LedgerApp.Truth(view: local.view.state)) + " with \(local.outbox)")
     }
+    // What is confirmed and also pending would show twice.
+    let shown = book.withoutDoubtful(entries(in: view))
+    for (index, entry) in shown.enumerated() where shown[..<index].contains(entry) {
+      return UserObjection(
+        .input, "entry \(entry) shows once", "\(shown) with \(local.outbox)")
+    }
     var sum: Int64 = 0
     for account in 0..<LedgerApp.accounts {
       sum += view[LedgerMutators.account(account)]?.int64 ?? 0
