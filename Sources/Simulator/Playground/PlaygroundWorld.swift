@@ -1,0 +1,440 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// Playground: the room of a world in which nothing happens by chance. A person decides what happens
+// next, and sees the real clients and the real server of a protocol at work.
+//
+// Playground may use: Comparison, Run.
+
+/// A server and a few clients of one protocol, whose users edit items. It performs what clients and
+/// server want, one thing at a time, and decides nothing. A value: a copy is a fork.
+struct PlaygroundWorld<Compared: ComparedProtocol> {
+  typealias Client = SyncClient<Compared.Model, Compared.Server.Sync>
+  typealias Saved = SavedReplica<Compared.Model, Compared.Server.Place>
+
+  /// One message between a client and the server, from when it leaves.
+  struct Message: Sendable {
+    let client: Int
+    let incarnation: UInt64
+    /// The index of the request that it is, or answers.
+    let exchange: Int
+    let text: String
+    let sent: Moment
+    var arrives: Moment
+    /// What the client is told; `nil`: a request.
+    let answer: Client.Input?
+    var fate = Fate.travels
+
+    enum Fate: Sendable {
+      case travels
+      case arrived(Moment)
+      case lost(Moment)
+    }
+  }
+
+  enum Request: Sendable {
+    case register(name: UInt64?)
+    case poll(Compared.Server.Place, waits: Bool)
+    case push(Compared.Server.Push)
+  }
+
+  struct Exchange: Sendable {
+    let client: Int
+    let incarnation: UInt64
+    let id: RequestID
+    let name: String
+    let request: Request
+    /// Whether the client still waits for the answer.
+    var isOpen = true
+  }
+
+  /// Something that a device will do by itself.
+  struct Task: Sendable {
+    let client: Int
+    let at: Moment
+    let what: What
+
+    enum What: Sendable {
+      case timer(TimerID)
+      case written(WriteID, Saved)
+      case told(Client.Input)
+    }
+  }
+
+  /// A device with its user.
+  struct Device: Sendable {
+    var client: Client
+    var incarnation: UInt64 = 1
+    var isRunning = true
+    var isOnline = true
+    var isDiskFull = false
+    /// Until then nothing reaches the device, and it does nothing.
+    var asleepUntil = Moment(milliseconds: 0)
+    /// How much later its wall clock is than when it last saved.
+    var clockOffset = TimeSpan.zero
+    var disk: (saved: Saved, at: Moment)?
+  }
+
+  /// A line of the conversation.
+  struct Note: Sendable {
+    let at: Moment
+    /// `nil`: the server.
+    let client: Int?
+    let text: String
+  }
+
+  var server: Compared.Server
+  var devices: [Device]
+  var now = Moment(milliseconds: 0)
+  var messages: [Message] = []
+  var exchanges: [Exchange] = []
+  var tasks: [Task] = []
+  var notes: [Note] = []
+  /// The number of the newest item.
+  var itemCount: Int64 = 0
+  private var changeCount: UInt64 = 0
+  /// The time that a message travels.
+  var latency: TimeSpan
+
+  init(clients: Int, latency: TimeSpan) {
+    var settings = ServerSettings()
+    settings.cadence = Compared.cadence
+    server = Compared.server(settings)
+    devices = (0..<clients).map { _ in Device(client: Client(incarnation: Incarnation(1))) }
+    self.latency = latency
+    for client in devices.indices { feed(client, .app(.started(foreground: true))) }
+  }
+
+  // MARK: Time
+
+  /// The next thing that happens by itself.
+  private enum Due {
+    case message(Int)
+    case task(Int)
+    case server
+  }
+
+  private func isAlive(_ client: Int, _ incarnation: UInt64) -> Bool {
+    devices[client].isRunning && devices[client].incarnation == incarnation
+  }
+
+  /// The first that is due: messages before tasks, and the server last.
+  private func nextDue() -> (due: Due, at: Moment)? {
+    var next: (due: Due, at: Moment)?
+    func consider(_ due: Due, _ at: Moment) {
+      if let known = next, known.at <= at { return }
+      next = (due, at)
+    }
+    for (index, message) in messages.enumerated() {
+      guard case .travels = message.fate else { continue }
+      let isAnswer = message.answer != nil
+      consider(
+        .message(index),
+        isAnswer ? max(message.arrives, devices[message.client].asleepUntil) : message.arrives)
+    }
+    for (index, task) in tasks.enumerated() {
+      consider(.task(index), max(task.at, devices[task.client].asleepUntil))
+    }
+    if server.nextDue < Moment(milliseconds: .max) { consider(.server, server.nextDue) }
+    return next
+  }
+
+  /// Does the next thing that happens by itself; `false`: there is none by then.
+  mutating func happenNext(until end: Moment = Moment(milliseconds: .max)) -> Bool {
+    guard let next = nextDue(), next.at <= end else { return false }
+    now = max(now, next.at)
+    switch next.due {
+    case .message(let index): deliver(index)
+    case .task(let index): perform(tasks.remove(at: index))
+    case .server:
+      server.advance(to: now)
+      takeFinished()
+    }
+    return true
+  }
+
+  /// Lets time pass, with all that happens in it. `nil`: too much happens.
+  mutating func pass(_ span: TimeSpan) -> Bool {
+    let end = now + span
+    var count = 0
+    while happenNext(until: end) {
+      count += 1
+      if count == 10_000 { return false }
+    }
+    now = end
+    return true
+  }
+
+  private mutating func perform(_ task: Task) {
+    switch task.what {
+    case .timer(let timer): feed(task.client, .fired(timer))
+    case .told(let input): feed(task.client, input)
+    case .written(let write, let saved):
+      guard !devices[task.client].isDiskFull else { return feed(task.client, .writeFailed(write)) }
+      devices[task.client].disk = (saved, now)
+      devices[task.client].clockOffset = .zero
+      feed(task.client, .written(write))
+    }
+  }
+
+  // MARK: The user and the device
+
+  /// Makes an edit; returns why it cannot be made.
+  mutating func make(_ edit: ItemEdit, on client: Int) -> String? {
+    guard devices[client].isRunning else { return "the app does not run" }
+    changeCount += 1
+    itemCount = max(itemCount, edit.item)
+    let change = Compared.change(edit, number: changeCount)
+    let made: (ticket: MutationTicket, effects: Client.Effects)
+    do throws(MutationError<Compared.Model.Change.Refusal>) {
+      let mutation = try devices[client].client.mutate(change, at: now)
+      made = (mutation.ticket, mutation.effects)
+    } catch {
+      let reason: String =
+        switch error {
+        case .nothingHeld: "there is no state yet"
+        case .notConnected: "this protocol takes changes only while the client is connected"
+        case .full: "too much is pending"
+        case .refused: "there is no such item"
+        }
+      note(client, "cannot \(edit.words): \(reason)")
+      return reason
+    }
+    note(client, "\(edit.words), \(made.ticket)" + words(made.effects))
+    perform(made.effects, by: client)
+    return nil
+  }
+
+  mutating func decide(_ decision: Client.MutationDecision, on client: Int) {
+    feed(client, .mutation(decision))
+  }
+
+  mutating func tell(_ signal: AppSignal, to client: Int) { feed(client, .app(signal)) }
+
+  /// Whether a signal would change nothing at all.
+  func ignores(_ signal: AppSignal, _ client: Int) -> Bool {
+    var copy = devices[client].client
+    let old = copy.status
+    let effects = copy.handle(.app(signal), at: now)
+    return effects.isEmpty && effects.changes.isEmpty && copy.status == old
+  }
+
+  mutating func goOffline(_ client: Int) {
+    devices[client].isOnline = false
+    note(client, "loses its network")
+    for index in messages.indices where messages[index].client == client {
+      if case .travels = messages[index].fate { messages[index].fate = .lost(now) }
+    }
+    for index in exchanges.indices where exchanges[index].isOpen && exchanges[index].client == client
+    {
+      exchanges[index].isOpen = false
+      server.abandon(waiter: UInt64(index))
+      let input = Client.Input.failed(exchanges[index].id, .unreachable, hasLeft: true)
+      tasks.append(Task(client: client, at: now, what: .told(input)))
+    }
+  }
+
+  mutating func goOnline(_ client: Int) {
+    devices[client].isOnline = true
+    feed(client, .app(.networkChanged))
+  }
+
+  mutating func crash(_ client: Int) {
+    note(client, "crashes")
+    devices[client].isRunning = false
+    tasks.removeAll { $0.client == client }
+    for index in exchanges.indices where exchanges[index].client == client {
+      exchanges[index].isOpen = false
+      server.abandon(waiter: UInt64(index))
+    }
+  }
+
+  mutating func start(_ client: Int) {
+    devices[client].isRunning = true
+    devices[client].incarnation += 1
+    devices[client].client = Client(incarnation: Incarnation(devices[client].incarnation))
+    feed(client, .app(.started(foreground: true)))
+  }
+
+  mutating func sleep(_ client: Int, for span: TimeSpan) {
+    devices[client].asleepUntil = max(devices[client].asleepUntil, now + span)
+    note(client, "sleeps for \(span)")
+  }
+
+  // MARK: Messages
+
+  /// Takes a message out of its way: it is lost.
+  mutating func lose(_ index: Int) { messages[index].fate = .lost(now) }
+
+  /// A second copy arrives as long after the first as it was on its way.
+  mutating func repeatMessage(_ index: Int) {
+    var copy = messages[index]
+    copy.arrives = copy.arrives + latency
+    messages.append(copy)
+  }
+
+  /// Brings a message to its end at once.
+  mutating func deliver(_ index: Int) {
+    messages[index].fate = .arrived(now)
+    let message = messages[index]
+    let exchange = exchanges[message.exchange]
+    if let answer = message.answer {
+      guard isAlive(message.client, message.incarnation) else { return }
+      exchanges[message.exchange].isOpen = false
+      feed(message.client, answer)
+      return
+    }
+    switch exchange.request {
+    case .register(let name):
+      switch server.beginRegister(at: now) {
+      case .success(let log): reply(message.exchange, server.finishRegister(log, for: name, at: now))
+      case .failure(let refusal): reply(message.exchange, .refused(refusal.answer))
+      }
+    case .poll(let place, let waits):
+      let waiter = UInt64(message.exchange)
+      let answer = server.poll(
+        place, waits: waits, waiter: waiter, heartbeatAfter: .seconds(50), at: now)
+      if let answer {
+        reply(message.exchange, answer)
+      } else {
+        note(nil, "holds \(exchange.name) of client \(message.client + 1)")
+      }
+    case .push(let push):
+      if let taken = server.push(push, at: now) {
+        answer(message.exchange, .pushAnswered(exchange.id, taken), "\(taken)")
+      } else {
+        answer(
+          message.exchange, .failed(exchange.id, .serverFault, hasLeft: true), "server fault")
+      }
+    }
+    takeFinished()
+  }
+
+  private mutating func send(_ request: Request, _ id: RequestID, _ name: String, by client: Int) {
+    let device = devices[client]
+    exchanges.append(
+      Exchange(
+        client: client, incarnation: device.incarnation, id: id, name: name, request: request))
+    guard device.isOnline else {
+      let input = Client.Input.failed(id, .unreachable, hasLeft: false)
+      return tasks.append(
+        Task(client: client, at: now + .milliseconds(10), what: .told(input)))
+    }
+    messages.append(
+      Message(
+        client: client, incarnation: device.incarnation, exchange: exchanges.count - 1,
+        text: name, sent: now, arrives: now + latency, answer: nil))
+  }
+
+  private mutating func reply(_ exchange: Int, _ reply: Compared.Server.Reply) {
+    let id = exchanges[exchange].id
+    switch reply {
+    case .registered(let snapshot, let finger, let terms):
+      let isComplete = Compared.Server.isComplete(snapshot)
+      answer(
+        exchange,
+        .snapshotArrived(id, snapshot, finger: finger, terms: terms, isComplete: isComplete),
+        "snapshot, finger \(finger)")
+    case .batch(let batch):
+      answer(exchange, .batchArrived(id, batch), "\(batch.count) events")
+    case .released: break
+    case .refused(let refusal):
+      let failure = refusal.failure() ?? .serverFault
+      answer(exchange, .failed(id, failure, hasLeft: true), "\(failure)")
+    }
+  }
+
+  private mutating func answer(_ exchange: Int, _ input: Client.Input, _ text: String) {
+    let client = exchanges[exchange].client
+    note(nil, "answers \(exchanges[exchange].name) of client \(client + 1): \(text)")
+    guard devices[client].isOnline else { return }
+    messages.append(
+      Message(
+        client: client, incarnation: exchanges[exchange].incarnation, exchange: exchange,
+        text: text, sent: now, arrives: now + latency, answer: input))
+  }
+
+  mutating func takeFinished() {
+    while server.hasFinished {
+      for ended in server.takeFinished() { reply(Int(ended.waiter), ended.reply) }
+    }
+  }
+
+  // MARK: Clients
+
+  private mutating func feed(_ client: Int, _ input: Client.Input) {
+    guard devices[client].isRunning else { return }
+    let effects = devices[client].client.handle(input, at: now)
+    note(client, "\(input) → \(devices[client].client.status)" + words(effects))
+    perform(effects, by: client)
+  }
+
+  private func words(_ effects: Client.Effects) -> String {
+    let texts = effects.texts(at: now)
+    return texts.isEmpty ? "" : ": " + texts.joined(separator: ", ")
+  }
+
+  mutating func note(_ client: Int?, _ text: String) {
+    notes.append(Note(at: now, client: client, text: text))
+  }
+
+  private mutating func perform(_ effects: Client.Effects, by client: Int) {
+    effects.each { effect in
+      switch effect {
+      case .cancel(let request):
+        for index in exchanges.indices
+        where exchanges[index].isOpen && exchanges[index].client == client
+          && exchanges[index].id == request
+        {
+          exchanges[index].isOpen = false
+          server.abandon(waiter: UInt64(index))
+        }
+      case .disarm(let timer): disarm(timer, of: client)
+      case .report, .read, .fetch: break  // The models hold everything, all of it loaded.
+      case .release(let log): _ = server.release(log)
+      case .load:
+        let disk = devices[client].disk
+        let age = disk.map { now - $0.at + devices[client].clockOffset }
+        later(client, .told(.loaded(disk?.saved, age: age)))
+      case .save(let write):
+        if let saved = devices[client].client.saved { later(client, .written(write, saved)) }
+      case .erase:
+        devices[client].disk = nil
+        later(client, .told(.erased(succeeded: true)))
+      case .register(let id):
+        let name = devices[client].client.model.flatMap(Compared.clientName)
+        send(.register(name: name), id, "register", by: client)
+      case .poll(let id, let place, let waits):
+        send(.poll(place, waits: waits), id, "poll from \(place)", by: client)
+      case .push(let push, let finger):
+        send(
+          .push(Compared.request(push, at: finger)), push.id,
+          "push of \(push.mutations.count)", by: client)
+      case .arm(let timer, let range):
+        // A person can follow a wait more easily if it always lasts as long as it may.
+        tasks.append(Task(client: client, at: max(range.latest, now), what: .timer(timer)))
+      }
+    }
+  }
+
+  private mutating func disarm(_ timer: TimerID, of client: Int) {
+    tasks.removeAll {
+      if $0.client == client, case .timer(timer) = $0.what { true } else { false }
+    }
+  }
+
+  private mutating func later(_ client: Int, _ what: Task.What) {
+    tasks.append(Task(client: client, at: now + .milliseconds(5), what: what))
+  }
+}
+
+extension ItemEdit {
+  /// "sets title of item 1 to Milk".
+  var words: String {
+    switch self {
+    case .create(let item, let title): "creates item \(item), \(title)"
+    case .set(let item, let field, let value): "sets \(field) of item \(item) to \(value)"
+    case .delete(let item): "deletes item \(item)"
+    }
+  }
+}
