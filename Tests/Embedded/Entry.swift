@@ -31,10 +31,24 @@ struct Entry {
     print("small view \(view.counts.generated), \(view.counts.distinct), \(view.coverage)")
     let mail = Explorer(SmallMessages(changes: 1)).run()
     print("small mail \(mail.counts.generated), \(mail.counts.distinct)")
+    for spoken in LibraryWorld.SpokenProtocol.allCases { print(playground(spoken)) }
     knowledge()
     print(lifeOfMap())
     lifeOfOutbox()
     print(lifeOfClientView())
+  }
+
+  /// Directs two clients of a protocol through trouble. Returns a digest of all that a page shows.
+  static func playground(_ spoken: LibraryWorld.SpokenProtocol) -> String {
+    var session = PlaygroundSession(spoken, clients: 2)
+    let steps = [
+      "wait 120000", "create 1 Milk", "next", "next", "offline 2", "create 1 Tea", "wait 30000",
+      "crash 1", "start 1", "restart clean", "online 2", "expire", "wait 1200000",
+    ]
+    for step in steps { if let why = session.perform(step) { print("\(step): \(why)") } }
+    var digest = StateDigest()
+    session.state.fold(into: &digest)
+    return "playground \(spoken.rawValue) \(digest)"
   }
 
   /// Prints a digest of what is known after a long history of inserts and removals.

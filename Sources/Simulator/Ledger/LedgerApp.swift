@@ -4,7 +4,7 @@ package import UpdateMachine
 // Ledger: the room of a world in which users change things over Replicache's protocol: its server,
 // its app, its users, and what they are owed.
 //
-// Ledger may use: Changes, Choices, Disk, Run, World.
+// Ledger may use: Changes, Choices, Disk, Run.
 
 /// The simulator's third app: a ledger that every user writes into, online or offline. All clients
 /// are devices of one user's data layer, which others change, too.

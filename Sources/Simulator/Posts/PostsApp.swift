@@ -4,7 +4,7 @@ package import UpdateMachine
 // Posts: the room of a world in which users send posts over Zulip's protocol, to a server that
 // cannot tell a second copy from the first: its app, its users, and what they are owed.
 //
-// Posts may use: Changes, Choices, Disk, Run, World.
+// Posts may use: Changes, Choices, Disk, Run.
 
 /// The simulator's fourth app: a few channels, into which users post online or
 /// offline.

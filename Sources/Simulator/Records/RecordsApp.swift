@@ -4,7 +4,7 @@ package import UpdateMachine
 // Records: the room of a world in which users change records over WatermelonDB's protocol: its
 // server, its app, its users, and what they are owed.
 //
-// Records may use: Changes, Choices, Disk, Run, World.
+// Records may use: Changes, Choices, Disk, Run.
 
 /// The simulator's fifth app: records that every user creates, changes and deletes, online or
 /// offline. All clients are devices of one user, whose records others change, too.

@@ -4,7 +4,7 @@ package import UpdateMachine
 // Streams: the room of a world in which users change objects over a stream of events that only
 // grows: its server, its app, its users, and what they are owed.
 //
-// Streams may use: Changes, Choices, Disk, Run, World.
+// Streams may use: Changes, Choices, Disk, Run.
 
 /// The simulator's seventh app: a few objects that every user inserts, updates and deletes, online
 /// or offline, and questions about those that were changed and deleted at once.

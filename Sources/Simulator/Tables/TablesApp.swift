@@ -4,7 +4,7 @@ package import UpdateMachine
 // Tables: the room of a world in which users change rows of tables over NextApp's protocol: its
 // server, its app, its users, and what they are owed.
 //
-// Tables may use: Changes, Choices, Disk, Run, World.
+// Tables may use: Changes, Choices, Disk, Run.
 
 /// The simulator's sixth app: three tables, each with rows below those of the one above. Users
 /// change them only while they are connected.

@@ -1,0 +1,402 @@
+'use strict';
+// The page of the playground. It decides nothing: it sends steps to the simulator's own code, and
+// shows the state that comes back. Everything that a session is, is its list of steps.
+
+const $ = id => document.getElementById(id);
+const statuses = ['stale', 'idle', 'registering', 'registerFailed', 'live.polling', 'live.writing',
+  'live.pausing', 'pollFailed', 'halted'];
+const coder = new TextEncoder(), decoder = new TextDecoder();
+let machine;        // What the WebAssembly module exports.
+let branches = [];  // Each: {spoken, count, steps, handle, at}. `at`: how many steps are done.
+let current = 0;
+let timer = null;
+
+// MARK: The simulator
+
+async function load() {
+  const text = atob($('wasm').textContent.trim());
+  const packed = Uint8Array.from(text, letter => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const bytes = await new Response(stream).arrayBuffer();
+  const memory = () => machine.memory.buffer;
+  const system = {
+    fd_write: () => 8,
+    random_get: (start, count) => {
+      crypto.getRandomValues(new Uint8Array(memory(), start, count));
+      return 0;
+    },
+    proc_exit: code => { throw new Error('the simulator ended with code ' + code); },
+  };
+  const module = await WebAssembly.instantiate(bytes, { wasi_snapshot_preview1: system });
+  machine = module.instance.exports;
+}
+
+function send(text) {
+  const bytes = coder.encode(text);
+  const start = machine.playground_input(bytes.length);
+  new Uint8Array(machine.memory.buffer, start, bytes.length).set(bytes);
+  return bytes.length;
+}
+
+function receive() {
+  const start = machine.playground_output(), count = machine.playground_output_size();
+  return decoder.decode(new Uint8Array(machine.memory.buffer, start, count));
+}
+
+function open(spoken, count, steps = []) {
+  const branch = { spoken, count, steps, handle: machine.playground_open(send(spoken), count), at: 0 };
+  if (branch.handle < 0) throw new Error('there is no protocol ' + spoken);
+  seek(branch, steps.length);
+  return branch;
+}
+
+// Does a step; returns why it cannot be done.
+function perform(branch, step) {
+  machine.playground_perform(branch.handle, send(step));
+  return receive();
+}
+
+// Goes to the state after so many steps.
+function seek(branch, at) {
+  if (at < branch.at) {
+    machine.playground_close(branch.handle);
+    branch.handle = machine.playground_open(send(branch.spoken), branch.count);
+    branch.at = 0;
+  }
+  while (branch.at < at) {
+    perform(branch, branch.steps[branch.at]);
+    branch.at += 1;
+  }
+}
+
+function state(branch) {
+  machine.playground_state(branch.handle);
+  return JSON.parse(receive());
+}
+
+// MARK: What a person does
+
+function say(text) { $('said').textContent = text; }
+
+// Does a step now. What had been done after this point, in this branch, is dropped.
+function act(step) {
+  const branch = branches[current];
+  const why = perform(branch, step);
+  if (why) {
+    say('Not done: ' + why + '.');
+    stop();
+    return;
+  }
+  say('');
+  branch.steps = branch.steps.slice(0, branch.at).concat(step);
+  branch.at = branch.steps.length;
+  show();
+}
+
+function stop() {
+  if (timer) clearInterval(timer);
+  timer = null;
+  $('play').setAttribute('aria-pressed', 'false');
+  $('play').textContent = 'Play';
+}
+
+function play() {
+  if (timer) return stop();
+  timer = setInterval(() => act('next'), Number($('speed').value));
+  $('play').setAttribute('aria-pressed', 'true');
+  $('play').textContent = 'Pause';
+}
+
+function startAnew(spoken, count, steps) {
+  stop();
+  for (const branch of branches) machine.playground_close(branch.handle);
+  branches = [open(spoken, count, steps)];
+  current = 0;
+  show();
+}
+
+function fork() {
+  const branch = branches[current];
+  const steps = branch.steps.slice(0, branch.at);
+  branches.push({ ...branch, steps, handle: machine.playground_fork(branch.handle) });
+  current = branches.length - 1;
+  say('');
+  show();
+}
+
+function hash() {
+  const branch = branches[current];
+  return '#' + [branch.spoken, branch.count,
+    branch.steps.slice(0, branch.at).map(encodeURIComponent).join(',')].join('&');
+}
+
+function readHash() {
+  const [spoken, count, steps = ''] = location.hash.slice(1).split('&');
+  if (![...$('protocol').options].some(option => option.value === spoken)) return null;
+  return [spoken, Number(count) || 1, steps ? steps.split(',').map(decodeURIComponent) : []];
+}
+
+// MARK: What a person sees
+
+function make(name, attributes = {}, ...inside) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === 'onclick') element.onclick = value;
+    else if (value !== null && value !== false) element.setAttribute(key, value === true ? '' : value);
+  }
+  element.append(...inside);
+  return element;
+}
+
+function clock(at) {
+  const text = String(Math.floor(at / 60000)).padStart(2, '0');
+  return text + ':' + String(Math.floor(at / 1000) % 60).padStart(2, '0') + '.'
+    + String(at % 1000).padStart(3, '0');
+}
+
+function fields(item) {
+  return 'item ' + item.item + ': ' + Object.entries(item.fields).map(
+    ([name, value]) => name === 'title' ? value : name + ' ' + value).join(', ');
+}
+
+function list(items, nothing) {
+  if (!items || !items.length) return [make('li', { class: 'none' }, nothing)];
+  return items.map(item => make('li', {}, fields(item)));
+}
+
+function button(label, step, extra = {}) {
+  return make('button', { onclick: () => act(step), ...extra }, label);
+}
+
+function fact(name, value) { return [make('dt', {}, name), make('dd', {}, value)]; }
+
+function edits(client) {
+  const here = client.number, items = client.items || [];
+  const name = make('input', { type: 'text', 'aria-label': 'Title, client ' + here, size: '9', value: 'Milk' });
+  const which = make('select', { 'aria-label': 'Item to change, client ' + here },
+    ...items.map(item => make('option', { value: item.item }, 'item ' + item.item)));
+  const row = make('div', { class: 'buttons' }, name,
+    make('button', { onclick: () => act('create ' + here + ' ' + (name.value || 'Milk')) }, 'Create'));
+  if (items.length) {
+    row.append(which,
+      make('button', { onclick: () => act('set ' + here + ' ' + which.value + ' ' + (name.value || 'Tea')) }, 'Rename'),
+      make('button', { onclick: () => act('delete ' + here + ' ' + which.value) }, 'Delete'));
+  }
+  return row;
+}
+
+function changes(client) {
+  const all = client.pending.map(change => make('li', {},
+    '#' + change.ticket + ' ' + change.change + ': ' + (change.refused ? 'impossible now' : change.stage), ' ',
+    ...(change.stage === 'uncertain' ? [button('Send again', 'retry ' + client.number + ' ' + change.ticket)] : []),
+    ...(change.stage === 'uncertain' || change.stage === 'not sent'
+      ? [button('Give up', 'discard ' + client.number + ' ' + change.ticket)] : [])));
+  for (const aside of client.setAside) {
+    all.push(make('li', {}, '#' + aside.ticket + ' ' + aside.change + ' is set aside, ' + aside.reason, ' ',
+      button('Try again', 'retry ' + client.number + ' ' + aside.ticket),
+      button('Give up', 'discard ' + client.number + ' ' + aside.ticket)));
+  }
+  return all.length ? make('ul', { class: 'items', 'aria-label': 'Pending changes, client ' + client.number }, ...all) : '';
+}
+
+function card(client, now) {
+  const here = client.number;
+  const kind = !client.running ? 'trouble' : client.claim === 'connected' ? 'connected'
+    : /^(connecting|unknown|resting)/.test(client.claim) ? 'waiting' : 'trouble';
+  const box = make('section', { class: 'card', 'aria-labelledby': 'client-' + here });
+  box.append(make('h2', { id: 'client-' + here }, 'Client ' + here));
+  box.append(make('p', { class: 'banner ' + kind },
+    client.running ? client.banner : 'The app does not run.'));
+  if (client.running) {
+    box.append(make('p', { class: 'hint' }, client.isLevel ? 'Shows what the server has.'
+      : client.hasView ? 'Differs from the server.' : 'Shows nothing yet.'));
+    box.append(make('ul', { class: 'items', 'aria-label': 'Items, client ' + here },
+      ...list(client.items, 'no items')), changes(client), edits(client));
+    const status = client.status;
+    box.append(make('ul', { class: 'statuses', 'aria-label': 'Status of the machine, client ' + here },
+      ...statuses.map(name => {
+        const isHere = status.startsWith(name);
+        return make('li', { 'aria-current': isHere ? 'true' : null }, isHere ? status : name);
+      })));
+  }
+  const facts = make('dl', { class: 'facts' });
+  if (client.finger) facts.append(...fact('Finger', client.finger));
+  facts.append(...fact('On disk', client.disk
+    ? (client.disk.finger || 'no finger') + ', written at ' + clock(client.disk.at) : 'nothing'));
+  for (const timer of client.timers || []) facts.append(...fact(clock(timer.at), timer.what));
+  if (client.asleepUntil) facts.append(...fact('Asleep until', clock(client.asleepUntil)));
+  box.append(facts);
+  const device = make('div', { class: 'buttons', role: 'group', 'aria-label': 'Device, client ' + here });
+  device.append(client.online ? button('Go off line', 'offline ' + here) : button('Go on line', 'online ' + here));
+  device.append(client.running ? button('Crash', 'crash ' + here) : button('Start the app', 'start ' + here));
+  device.append(client.diskFull ? button('Make room on the disk', 'free ' + here) : button('Fill the disk', 'fill ' + here));
+  device.append(button('Sleep 11 min', 'sleep ' + here + ' 660000'));
+  device.append(button('Clock jumps 1 h', 'clock ' + here + ' 3600000'));
+  box.append(device);
+  if (client.signals) {
+    const told = make('div', { class: 'buttons', role: 'group', 'aria-label': 'The app tells client ' + here });
+    for (const signal of client.signals) {
+      const why = signal.ignored ? 'Changes nothing while the machine is ' + client.status : null;
+      told.append(button(signal.word + (signal.ignored ? ' (ignored)' : ''), 'tell ' + here + ' ' + signal.word,
+        { class: signal.ignored ? 'ignored' : '', title: why }));
+    }
+    box.append(make('details', {}, make('summary', {}, 'The app tells its client …'), told));
+  }
+  return box;
+}
+
+function message(one) {
+  const way = one.up ? 'Client ' + one.client + ' → server: ' : 'Server → client ' + one.client + ': ';
+  return make('li', {}, make('div', {}, way + one.text + ', due at ' + clock(one.at)),
+    make('div', { class: 'buttons', role: 'group', 'aria-label': 'Message ' + one.number },
+      button('Arrives now', 'deliver ' + one.number), button('Is lost', 'lose ' + one.number),
+      button('Is repeated', 'repeat ' + one.number)));
+}
+
+function svg(name, attributes, text) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+// The diagram: a row for each moment at which anything happened.
+function picture(world) {
+  const moments = new Set([0, world.now]);
+  for (const one of world.messages) { moments.add(one.sent); if (one.fate !== 'travels') moments.add(one.at); }
+  const marks = world.notes.map(note => ({ note, status: (note.text.match(/→ ([A-Za-z.]+(?:\([a-z]+\))?)/) || [])[1] }));
+  for (const mark of marks) moments.add(mark.note.at);
+  const sorted = [...moments].sort((one, other) => one - other).slice(-400);
+  const rows = new Map(sorted.map((at, row) => [at, 18 + row * 24]));
+  const width = 190, lanes = world.clients.length, serverX = 150 + lanes * width;
+  const x = client => client === null ? serverX : 150 + (client - 1) * width;
+  const height = 18 + sorted.length * 24;
+  const head = svg('svg', { width: serverX + 420, height: 26, 'aria-hidden': 'true', class: 'head' });
+  const drawing = svg('svg', { width: serverX + 420, height, role: 'img', 'aria-labelledby': 'picture-title' });
+  for (const at of sorted) drawing.append(svg('text', { x: 4, y: rows.get(at) + 4, class: 'soft' }, clock(at)));
+  for (const client of world.clients) {
+    head.append(svg('text', { x: x(client.number), y: 18, 'text-anchor': 'middle', 'font-weight': 600 }, 'client ' + client.number));
+    drawing.append(svg('line', { x1: x(client.number), x2: x(client.number), y1: 0, y2: height, class: client.running ? 'lane' : 'lane dead' }));
+  }
+  head.append(svg('text', { x: serverX, y: 18, 'text-anchor': 'middle', 'font-weight': 600 }, 'server'));
+  drawing.append(svg('line', { x1: serverX, x2: serverX, y1: 0, y2: height, class: 'lane' }));
+  for (const one of world.messages) {
+    if (!rows.has(one.sent) && (one.fate === 'travels' || !rows.has(one.at))) continue;
+    const from = one.up ? x(one.client) : serverX, to = one.up ? serverX : x(one.client);
+    const y1 = rows.get(one.sent) ?? 0;
+    const y2 = one.fate === 'travels' ? height - 8 : rows.get(one.at) ?? y1;
+    const part = one.fate === 'arrived' ? 1 : .6;
+    const endX = from + (to - from) * part, endY = one.fate === 'travels' ? y1 + (y2 - y1) * part : y2;
+    drawing.append(svg('line', { x1: from, y1, x2: endX, y2: endY, class: 'arrow' + (one.fate === 'lost' ? ' lost' : one.fate === 'travels' ? ' open' : '') }));
+    const angle = Math.atan2(endY - y1, endX - from);
+    if (one.fate === 'lost') drawing.append(svg('text', { x: endX - 5, y: endY + 5 }, '✕'));
+    else drawing.append(svg('path', { class: 'arrow', d: [[-2.6, 9], [2.6, 9]].map(([turn, size]) =>
+      'M' + endX + ' ' + endY + ' L' + (endX + size * Math.cos(angle + turn)) + ' ' + (endY + size * Math.sin(angle + turn))).join(' ') }));
+  }
+  const known = {}, chips = new Map(), said = new Map();
+  for (const { note, status } of marks) {
+    if (!rows.has(note.at)) continue;
+    if (!note.client) {
+      said.set(note.at, [...(said.get(note.at) || []), note.text]);
+      continue;
+    }
+    // What the user or the device did, or else the status, if it is news.
+    const deed = status ? null : note.text.split(/[:,]/)[0];
+    if (status && known[note.client] === status) continue;
+    if (status) known[note.client] = status;
+    const place = note.client + ' ' + note.at;
+    const old = chips.get(place);
+    chips.set(place, { note, label: deed || (old && old.deed ? old.deed + ' → ' : '') + status, deed: deed || (old && old.deed) });
+  }
+  for (const [at, texts] of said) {
+    const text = texts.join('; ');
+    drawing.append(svg('text', { x: serverX + 10, y: rows.get(at) + 4 }, text.length > 64 ? text.slice(0, 63) + '…' : text));
+  }
+  for (const { note, label } of chips.values()) {
+    const y = rows.get(note.at), size = label.length * 6.9 + 10;
+    drawing.append(svg('rect', { x: x(note.client) - size / 2, y: y - 9, width: size, height: 18, rx: 5, class: 'chip' }));
+    drawing.append(svg('text', { x: x(note.client), y: y + 4, 'text-anchor': 'middle' }, label));
+  }
+  const box = $('picture');
+  box.replaceChildren(head, drawing);
+  box.scrollTop = box.scrollHeight;
+}
+
+function compare() {
+  $('compare').hidden = branches.length < 2;
+  if (branches.length < 2) return;
+  const worlds = branches.map(state), rows = [];
+  const row = (name, values) => rows.push(make('tr', {}, make('th', { scope: 'row' },
+    name + (values.every(value => value === values[0]) ? '' : ' ≠')), ...values.map(value => make('td', {}, value))));
+  const shown = items => (items || []).map(fields).join('; ') || 'no items';
+  row('time', worlds.map(world => clock(world.now)));
+  row('server', worlds.map(world => shown(world.server.items)));
+  for (let index = 0; index < Math.max(...worlds.map(world => world.clients.length)); index += 1) {
+    const cell = read => worlds.map(world => world.clients[index] ? read(world.clients[index]) : '');
+    row('client ' + (index + 1), cell(client => shown(client.items)));
+    row('its status', cell(client => client.status || 'does not run'));
+    row('what it claims', cell(client => client.banner || ''));
+    row('pending', cell(client => String((client.pending || []).length)));
+  }
+  $('compare-head').replaceChildren(make('tr', {}, make('th', {}, ''),
+    ...branches.map((_, index) => make('th', { scope: 'col' }, 'branch ' + (index + 1)))));
+  $('compare-body').replaceChildren(...rows);
+}
+
+function show() {
+  const branch = branches[current], world = state(branch);
+  const focused = document.activeElement && document.activeElement.textContent;
+  const region = document.activeElement && document.activeElement.closest('section');
+  const place = region && region.getAttribute('aria-labelledby');
+  $('now').textContent = clock(world.now);
+  $('protocol').value = branch.spoken;
+  $('count').value = String(branch.count);
+  $('latency').value = String(world.latency);
+  $('scrub').max = branch.steps.length;
+  $('scrub').value = branch.at;
+  $('step').textContent = 'step ' + branch.at + ' of ' + branch.steps.length
+    + (branch.at ? ': ' + branch.steps[branch.at - 1] : '');
+  $('truth').replaceChildren(...list(world.server.items, 'no items'));
+  $('logs').textContent = world.server.changes + ' changes. Logs: ' + (world.server.logs.join(', ') || 'none') + '.'
+    + (world.server.held.length ? ' Holds polls of client ' + world.server.held.join(', ') + '.' : '');
+  $('clients').replaceChildren(...world.clients.map(client => card(client, world.now)));
+  const open = world.messages.filter(one => one.fate === 'travels');
+  $('messages').replaceChildren(...(open.length ? open.map(message) : [make('li', {}, 'Nothing.')]));
+  $('talk').replaceChildren(...world.notes.slice(-300).reverse().map(note => make('li', {},
+    make('span', { class: 'at' }, clock(note.at) + ' '),
+    make('strong', {}, note.client ? 'client ' + note.client : 'server'), ' ' + note.text)));
+  $('branches').replaceChildren(...(branches.length < 2 ? [] : branches.map((_, index) => make('button',
+    { 'aria-pressed': String(index === current), onclick: () => { stop(); current = index; show(); } }, 'Branch ' + (index + 1)))));
+  picture(world);
+  compare();
+  if (place && document.activeElement === document.body) {  // The button that was pressed was made anew.
+    const again = [...document.querySelectorAll('[aria-labelledby="' + place + '"] button')]
+      .find(one => one.textContent === focused);
+    if (again) again.focus();
+  }
+}
+
+load().then(() => {
+  for (const one of document.querySelectorAll('[data-step]')) one.onclick = () => act(one.dataset.step);
+  $('next').onclick = () => act('next');
+  $('play').onclick = play;
+  $('speed').onchange = () => { if (timer) { stop(); play(); } };
+  $('latency').onchange = () => act('latency ' + $('latency').value);
+  $('new').onclick = () => startAnew($('protocol').value, Number($('count').value), []);
+  $('protocol').onchange = $('new').onclick;
+  $('count').onchange = $('new').onclick;
+  $('fork').onclick = fork;
+  $('scrub').oninput = () => { stop(); seek(branches[current], Number($('scrub').value)); show(); };
+  $('link').onclick = async () => {
+    const link = location.href.split('#')[0] + hash();
+    location.hash = hash();
+    try {
+      await navigator.clipboard.writeText(link);
+      say('The link is copied. It is in the address line, too.');
+    } catch { say('The link is in the address line.'); }
+  };
+  const linked = readHash();
+  try {
+    startAnew(...(linked || ['event-queue', 2, []]));
+  } catch (error) { say(String(error)); }
+}).catch(error => say('The playground cannot start: ' + error));

@@ -1,0 +1,206 @@
+"""Drives the playground in a headless Chromium, as a person would, and looks at what it shows.
+
+Usage: drive.py PAGE FOLDER. Screenshots are left in FOLDER. Needs selenium, chromium, chromedriver.
+"""
+
+import json
+import shutil
+import sys
+import time
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+page = "file://" + sys.argv[1]
+folder = sys.argv[2]
+protocols = ["event-queue", "client-view", "record-sync", "table-sync", "event-stream"]
+trouble = [
+    "wait 120000", "create 1 Milk", "next", "next", "offline 2", "create 1 Tea", "wait 30000",
+    "crash 1", "start 1", "restart clean", "online 2", "expire", "wait 1200000",
+]
+
+
+def fail(what):
+    sys.exit("playground: " + what)
+
+
+def browser(width, height, dark=False):
+    options = Options()
+    options.binary_location = shutil.which("chromium")
+    for word in ["--headless=new", "--no-sandbox", "--disable-gpu"]:
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    one = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    one.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+    one.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+    return one
+
+
+def until(what, condition, seconds=20):
+    start = time.time()
+    while time.time() - start < seconds:
+        if condition():
+            return
+        time.sleep(0.02)
+    fail("waited in vain until " + what)
+
+
+def open_page(one, steps=None, spoken="event-queue", clients=2):
+    link = ""
+    if steps is not None:
+        words = ",".join(step.replace(" ", "%20") for step in steps)
+        link = "#%s&%d&%s" % (spoken, clients, words)
+    one.get("about:blank")
+    start = time.time()
+    one.get(page + link)
+    until("the clients show", lambda: one.find_elements(By.CSS_SELECTOR, "#clients section"))
+    return time.time() - start
+
+
+def press(one, name, index=0):
+    found = one.find_elements(By.XPATH, '//button[text()="%s"]' % name)
+    if len(found) <= index:
+        fail("there is no button " + name)
+    one.execute_script("arguments[0].scrollIntoView({block: 'center'})", found[index])
+    found[index].click()
+
+
+def state(one):
+    return json.loads(one.execute_script("return JSON.stringify(state(branches[current]))"))
+
+
+def check_console(one):
+    errors = [entry for entry in one.get_log("browser") if entry["level"] == "SEVERE"]
+    if errors:
+        fail("the console has errors: %s" % errors)
+
+
+contrasts = """
+  const rgb = text => (text.match(/[\\d.]+/g) || [0, 0, 0]).map(Number);
+  const shade = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = rgb(getComputedStyle(e).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  let worst = [99, ''];
+  for (const element of document.querySelectorAll('body *')) {
+    const own = [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+    if (!own || element.closest('script, style, noscript, option') || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const ink = rgb(element.closest('svg') ? style.fill : style.color);
+    const [one, two] = [shade(ink), shade(ground(element))].sort((a, b) => b - a);
+    const ratio = (one + .05) / (two + .05);
+    if (ratio < worst[0]) worst = [ratio, element.textContent.slice(0, 40)];
+  }
+  return worst;
+"""
+
+
+def check_looks(width, height, dark, name):
+    one = browser(width, height, dark)
+    open_page(one, trouble[:-1] + ["wait 1000", "lose 20", "next"], "event-queue")
+    overflow = one.execute_script("return document.documentElement.scrollWidth") - width
+    if overflow > 0:
+        fail("at a width of %d the page is %d wider" % (width, overflow))
+    ratio, text = one.execute_script(contrasts)
+    if ratio < 4.5:
+        fail("contrast %.2f of “%s” (%s)" % (ratio, text, name))
+    tall = one.execute_script("return document.documentElement.scrollHeight")
+    one.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": min(tall, 6000), "deviceScaleFactor": 1, "mobile": width < 600})
+    one.save_screenshot("%s/%s.png" % (folder, name))
+    check_console(one)
+    one.quit()
+    print("playground: %s: worst contrast %.1f" % (name, ratio))
+
+
+def check_controls(one):
+    """Every control that the keyboard reaches has a role and a name."""
+    tree = one.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    controls = 0
+    for node in tree:
+        properties = {p["name"]: p["value"].get("value") for p in node.get("properties", [])}
+        if node.get("ignored") or not properties.get("focusable"):
+            continue
+        role = node.get("role", {}).get("value", "")
+        name = node.get("name", {}).get("value", "").strip()
+        if role in ("RootWebArea", "option", "MenuListOption"):
+            continue
+        controls += 1
+        if not role or role == "generic" or not name:
+            fail("a control without role or name: %s" % node)
+    reached = set()
+    body = one.find_element(By.TAG_NAME, "body")
+    one.execute_script("document.activeElement.blur()")
+    for _ in range(controls + 5):
+        one.switch_to.active_element.send_keys(Keys.TAB)
+        reached.add(one.execute_script("const e = document.activeElement; return e.outerHTML"))
+    if len(reached) < controls * 0.6:  # Both clients have some controls that read the same.
+        fail("Tab reaches %d of %d controls" % (len(reached), controls))
+    return controls
+
+
+one = browser(1400, 1000)
+first = open_page(one)
+print("playground: the first state shows after %.0f ms" % (first * 1000))
+
+for spoken in protocols:
+    open_page(one, trouble, spoken)
+    now = state(one)
+    for client in now["clients"]:
+        if not client["isLevel"] or client["claim"] != "connected":
+            fail("%s: after all trouble client %s has %s" % (spoken, client["number"], client))
+    if len(now["server"]["items"]) == 0:
+        fail("%s: nothing was made" % spoken)
+
+open_page(one)
+press(one, "1 s passes")
+press(one, "Create")
+for _ in range(3):
+    press(one, "Next")
+before = state(one)
+press(one, "Next")
+one.execute_script("document.getElementById('scrub').value = 5; document.getElementById('scrub').oninput()")
+if state(one) != before:
+    fail("going back does not lead to the state that was there")
+press(one, "Fork from here")
+press(one, "Is lost")
+press(one, "1 s passes")
+if one.find_element(By.ID, "compare").get_attribute("hidden"):
+    fail("two branches are not shown side by side")
+if "≠" not in one.find_element(By.ID, "compare-body").text:
+    fail("two branches that differ are shown without a difference")
+press(one, "Copy a link to this")
+linked = state(one)
+address = one.execute_script("return location.href")
+one.get("about:blank")
+one.get(address)
+until("the link's session shows", lambda: one.find_elements(By.CSS_SELECTOR, "#clients section"))
+if state(one) != linked:
+    fail("the link does not lead to the same state")
+press(one, "Start the app" if not linked["clients"][0]["running"] else "Crash")
+print("playground: Tab walks %d controls, each with role and name" % check_controls(one))
+speed = one.execute_script("""
+  const handle = machine.playground_open(send('event-queue'), 2), start = performance.now();
+  let count = 0;
+  while (performance.now() - start < 1000) { machine.playground_perform(handle, send('next')); receive(); count += 1; }
+  return count;
+""")
+print("playground: %d steps a second" % speed)
+check_console(one)
+one.quit()
+
+for width, height, size in [(1400, 1000, "desktop"), (390, 844, "phone")]:
+    for dark in [False, True]:
+        check_looks(width, height, dark, size + ("-dark" if dark else "-light"))
+print("playground: loads from disk, runs five protocols, forks, goes back, follows a link")
