@@ -64,7 +64,8 @@ let package = Package(
     .executableTarget(
       name: "simulate",
       dependencies: ["UpdateMachine", "ZulipSync", "Simulator", "RecordingCheck"],
-      path: "Simulations", exclude: ["Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash"],
+      path: "Simulations",
+      exclude: ["Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash"],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .executableTarget(

@@ -48,9 +48,9 @@ import UpdateMachine
     await following
     let (merged, old) = (#"{"done":true,"title":"Oat milk"}"#, #"{"done":true,"title":"Milk"}"#)
     // On a slow machine a pull may come in between.
-    let bread = #"{"done":false,"title":"Bread"}"#
+    let made = #"{"done":false,"title":"Bread"}"#
     #expect([old, merged].contains(shown.first))
-    #expect(Array(shown.dropFirst().dropLast()) == [merged, bread])
+    #expect(Array(shown.dropFirst().dropLast()) == [merged, made])
     #expect(["Your task was deleted.", "There is no such task."].contains(shown.last))
     let left = await server.records
     #expect(left[milk] == nil)

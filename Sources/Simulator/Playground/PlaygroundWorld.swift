@@ -225,8 +225,8 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
     for index in messages.indices where messages[index].client == client {
       if case .travels = messages[index].fate { messages[index].fate = .lost(now) }
     }
-    for index in exchanges.indices where exchanges[index].isOpen && exchanges[index].client == client
-    {
+    for index in exchanges.indices
+    where exchanges[index].isOpen && exchanges[index].client == client {
       exchanges[index].isOpen = false
       server.abandon(waiter: UInt64(index))
       let input = Client.Input.failed(exchanges[index].id, .unreachable, hasLeft: true)
@@ -287,7 +287,8 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
     switch exchange.request {
     case .register(let name):
       switch server.beginRegister(at: now) {
-      case .success(let log): reply(message.exchange, server.finishRegister(log, for: name, at: now))
+      case .success(let log):
+        reply(message.exchange, server.finishRegister(log, for: name, at: now))
       case .failure(let refusal): reply(message.exchange, .refused(refusal.answer))
       }
     case .poll(let place, let waits):
@@ -336,7 +337,8 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
         .snapshotArrived(id, snapshot, finger: finger, terms: terms, isComplete: isComplete),
         "snapshot, finger \(finger)")
     case .batch(let batch):
-      answer(exchange, .batchArrived(id, batch), "\(batch.count) events")
+      let events = "\(batch.count) event\(batch.count == 1 ? "" : "s")"
+      answer(exchange, .batchArrived(id, batch), events)
     case .released: break
     case .refused(let refusal):
       let failure = refusal.failure() ?? .serverFault
