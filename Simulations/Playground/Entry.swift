@@ -66,6 +66,23 @@ func stateOfSession(_ number: Int32) {
   unsafe output = Array((sessions[Int(number)]?.state ?? "{}").utf8)
 }
 
+/// Reads the lessons in the input. The output is a list of them, as JSON, or says what is wrong.
+@_expose(wasm, "playground_lessons") @_cdecl("playground_lessons")
+func readLessons(_ count: Int32) {
+  do throws(PlaygroundLesson.Mistake) {
+    unsafe output = Array(PlaygroundLesson.json(try PlaygroundLesson.lessons(in: text(count))).utf8)
+  } catch {
+    unsafe output = Array("\(error)".utf8)
+  }
+}
+
+/// Looks for what the input says is to be seen. The output says what is there instead; empty: it is.
+@_expose(wasm, "playground_see") @_cdecl("playground_see")
+func see(_ number: Int32, _ count: Int32) {
+  let found = unsafe sessions[Int(number)]?.objection(to: text(count)) ?? ""
+  unsafe output = Array(found.utf8)
+}
+
 private func keep(_ session: PlaygroundSession) -> Int32 {
   if let free = unsafe sessions.firstIndex(where: { $0 == nil }) {
     unsafe sessions[free] = session

@@ -136,6 +136,48 @@ function readHash() {
   return [spoken, Number(count) || 1, steps ? steps.split(',').map(decodeURIComponent) : []];
 }
 
+// MARK: Lessons
+
+let lessons = [], lesson = null, scene = 0;
+
+function begin(index) {
+  lesson = lessons[index];
+  scene = 0;
+  $('lesson').value = String(index);
+  startAnew(lesson.protocol, lesson.clients, []);
+  $('scenes').replaceChildren(make('div', {}, make('p', { class: 'complaint' }, lesson.complaint)));
+  $('go-on').hidden = false;
+  $('go-on').textContent = 'Go on';
+}
+
+// Tells a scene, does its steps, and says what is to be seen.
+function goOn() {
+  const { text, question, acts } = lesson.scenes[scene];
+  const box = make('div', {}, make('p', {}, text));
+  const sights = make('ul', { class: 'sights', 'aria-label': 'What is to be seen' });
+  for (const one of acts) {
+    if (one.step) {
+      act(one.step);
+      continue;
+    }
+    machine.playground_see(branches[current].handle, send(one.sight));
+    const instead = receive();
+    sights.append(make('li', { class: instead ? 'missing' : '' },
+      instead ? '✕ ' + one.sight + ', but: ' + instead : '✓ ' + one.sight));
+  }
+  if (sights.children.length) box.append(sights);
+  if (question) {
+    box.append(make('p', { class: 'question' }, question));
+    box.append(make('label', {}, 'What do you expect? ', make('input', { type: 'text', size: '40' })));
+  }
+  scene += 1;
+  if (scene === lesson.scenes.length) {
+    $('go-on').hidden = true;
+    box.append(make('p', {}, 'That was it. Go back to any step and try something else: lose another message, crash, fork.'));
+  }
+  $('scenes').append(box);
+}
+
 // MARK: What a person sees
 
 function make(name, attributes = {}, ...inside) {
@@ -382,7 +424,11 @@ load().then(() => {
   $('play').onclick = play;
   $('speed').onchange = () => { if (timer) { stop(); play(); } };
   $('latency').onchange = () => act('latency ' + $('latency').value);
-  $('new').onclick = () => startAnew($('protocol').value, Number($('count').value), []);
+  $('new').onclick = () => {
+    $('scenes').replaceChildren();
+    $('go-on').hidden = true;
+    startAnew($('protocol').value, Number($('count').value), []);
+  };
   $('protocol').onchange = $('new').onclick;
   $('count').onchange = $('new').onclick;
   $('fork').onclick = fork;
@@ -395,8 +441,14 @@ load().then(() => {
       say('The link is copied. It is in the address line, too.');
     } catch { say('The link is in the address line.'); }
   };
-  const linked = readHash();
+  machine.playground_lessons(send($('lessons').textContent));
+  lessons = JSON.parse(receive());
+  $('lesson').replaceChildren(...lessons.map((one, index) => make('option', { value: index }, one.title)));
+  $('begin').onclick = () => begin(Number($('lesson').value));
+  $('go-on').onclick = goOn;
+  const linked = readHash(), number = location.hash.match(/^#lesson&(\d+)$/);
   try {
     startAnew(...(linked || ['event-queue', 2, []]));
+    if (number && lessons[Number(number[1]) - 1]) begin(Number(number[1]) - 1);
   } catch (error) { say(String(error)); }
 }).catch(error => say('The playground cannot start: ' + error));

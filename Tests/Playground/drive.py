@@ -164,6 +164,21 @@ for spoken in protocols:
         fail("%s: nothing was made" % spoken)
 
 open_page(one)
+count = len(one.find_elements(By.CSS_SELECTOR, "#lesson option"))
+for number in range(count):
+    one.get("about:blank")
+    one.get(page + "#lesson&%d" % (number + 1))
+    until("the lesson begins", lambda: one.find_elements(By.CSS_SELECTOR, ".complaint"))
+    presses = 0
+    while one.find_element(By.ID, "go-on").is_displayed():
+        press(one, "Go on")
+        presses += 1
+    missing = one.find_elements(By.CSS_SELECTOR, ".missing")
+    if presses < 2 or missing or not one.find_elements(By.CSS_SELECTOR, ".sights li"):
+        fail("lesson %d: %s" % (number + 1, [element.text for element in missing]))
+print("playground: %d lessons run to their ends" % count)
+
+open_page(one)
 press(one, "1 s passes")
 press(one, "Create")
 for _ in range(3):

@@ -1,3 +1,4 @@
+import Foundation
 import SyncProtocols
 import TestSupport
 import Testing
@@ -144,5 +145,71 @@ import UpdateMachine
       }
       #expect(session.state.contains("clients"))
     }
+  }
+}
+
+/// Plays the lessons.
+@Suite struct PlaygroundLessonTests {
+  static let file = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../Simulations/Playground/lessons.txt").standardizedFileURL
+
+  static let lessons: [PlaygroundLesson] = {
+    do {
+      return try PlaygroundLesson.lessons(in: String(contentsOf: file, encoding: .utf8))
+    } catch {
+      Issue.record("\(file.path): \(error)")
+      return []
+    }
+  }()
+
+  @Test func `there are lessons, each with a complaint, scenes, a question and something to see`() {
+    #expect(Self.lessons.count >= 10)
+    for lesson in Self.lessons {
+      #expect(!lesson.complaint.isEmpty, "\(lesson.title)")
+      #expect(lesson.scenes.count >= 2, "\(lesson.title)")
+      #expect(lesson.scenes.contains { $0.question != nil }, "\(lesson.title)")
+      #expect(lesson.scenes.allSatisfy { !$0.text.isEmpty }, "\(lesson.title)")
+      #expect(lesson.scenes.last?.acts.isEmpty == false, "\(lesson.title)")
+    }
+    #expect(Set(Self.lessons.map { $0.title }).count == Self.lessons.count)
+  }
+
+  @Test(arguments: lessons.indices)
+  func `what a lesson says is to be seen`(index: Int) {
+    let lesson = Self.lessons[index]
+    var session = PlaygroundSession(lesson.spoken, clients: lesson.clients)
+    for (number, scene) in lesson.scenes.enumerated() {
+      for act in scene.acts {
+        let found =
+          switch act {
+          case .step(let step): session.perform(step)
+          case .sight(let sight): session.objection(to: sight)
+          }
+        #expect(found == nil, "\(lesson.title), scene \(number + 1), \(act)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("x", 1), ("= A\nnonsense", 2), ("= A\nprotocol none", 2), ("= A\nclients 9", 2),
+    ("= A\n--\n> fly", 3), ("= A\n--\n! client 1 flies", 3), ("= A\n--\n! client 1 has x", 3),
+  ])
+  func `a text that is no lesson is refused with its line`(text: String, line: Int) {
+    let mistake = #expect(throws: PlaygroundLesson.Mistake.self) {
+      _ = try PlaygroundLesson.lessons(in: text)
+    }
+    #expect(mistake?.line == line)
+  }
+
+  @Test func `a sight that is not there is told as it is`() {
+    var session = PlaygroundSession(.eventQueue, clients: 1)
+    #expect(session.perform("wait 1000") == nil)
+    #expect(session.objection(to: "client 1 claims connected") == nil)
+    #expect(session.objection(to: "client 1 claims unreachable") == "connected")
+    #expect(session.objection(to: "client 1 is live.polling") == nil)
+    #expect(session.objection(to: "client 1 is stale") == "live.polling")
+    #expect(session.objection(to: "server has Milk") == "nothing")
+    #expect(session.objection(to: "client 1 shows nothing") == nil)
+    #expect(session.objection(to: "client 1 has 1 pending") == "0")
   }
 }

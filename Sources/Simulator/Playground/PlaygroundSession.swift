@@ -55,16 +55,17 @@ package struct PlaygroundSession: Sendable {
   }
 
   /// Everything that a page shows, as JSON.
-  package var state: String {
-    let state =
-      switch world {
-      case .eventQueue(let some): some.state
-      case .clientView(let some): some.state
-      case .recordSync(let some): some.state
-      case .tableSync(let some): some.state
-      case .eventStream(let some): some.state
-      }
-    return "\(JSONValue.object(state))"
+  package var state: String { "\(JSONValue.object(object))" }
+
+  /// The same as an object.
+  var object: JSONObject {
+    switch world {
+    case .eventQueue(let some): some.state
+    case .clientView(let some): some.state
+    case .recordSync(let some): some.state
+    case .tableSync(let some): some.state
+    case .eventStream(let some): some.state
+    }
   }
 }
 
