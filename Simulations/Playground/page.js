@@ -399,7 +399,7 @@ function show() {
   $('step').textContent = 'step ' + branch.at + ' of ' + branch.steps.length
     + (branch.at ? ': ' + branch.steps[branch.at - 1] : '');
   $('truth').replaceChildren(...list(world.server.items, 'no items'));
-  $('logs').textContent = world.server.changes + ' changes. Logs: ' + (world.server.logs.join(', ') || 'none') + '.'
+  $('logs').textContent = world.server.changes + (world.server.changes === 1 ? ' change' : ' changes') + '. Logs: ' + (world.server.logs.join(', ') || 'none') + '.'
     + (world.server.held.length ? ' Holds polls of client ' + world.server.held.join(', ') + '.' : '');
   $('clients').replaceChildren(...world.clients.map(client => card(client, world.now)));
   const open = world.messages.filter(one => one.fate === 'travels');
