@@ -76,7 +76,8 @@ func readLessons(_ count: Int32) {
   }
 }
 
-/// Looks for what the input says is to be seen. The output says what is there instead; empty: it is.
+/// Looks for what the input says is to be seen. The output says what is there instead; empty: it
+/// is there.
 @_expose(wasm, "playground_see") @_cdecl("playground_see")
 func see(_ number: Int32, _ count: Int32) {
   let found = unsafe sessions[Int(number)]?.objection(to: text(count)) ?? ""

@@ -115,6 +115,7 @@ import UpdateMachine
     "", "nothing", "wait", "wait x", "wait -1", "wait 99999999999", "deliver 99", "lose 0",
     "create", "create 1", "create 9 Milk", "set 1 1", "delete 1", "tell 1 nonsense", "start 1",
     "online 1", "restart", "restart now", "next next", "sleep 1", "retry 1 x", "latency 999999999",
+    "set 1 7 Tea", "delete 2 1",
   ])
   func `a step that cannot be done says so and changes nothing`(step: String) throws {
     var session = PlaygroundSession(.eventQueue, clients: 2)
@@ -122,6 +123,14 @@ import UpdateMachine
     let before = session.state
     let refusal = session.perform(step)
     #expect(refusal?.isEmpty == false)
+    #expect(session.state == before)
+  }
+
+  @Test func `a wait in which too much happens changes nothing`() {
+    var session = PlaygroundSession(.eventQueue, clients: 4)
+    perform(["latency 0", "wait 1000"], &session)
+    let before = session.state
+    #expect(session.perform("wait 999999999")?.contains("too much") == true)
     #expect(session.state == before)
   }
 

@@ -1,8 +1,8 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// A lesson: a session in scenes. Each scene tells something, does some steps, and says what is to be
-/// seen then. It may ask what the learner expects of the next scene.
+/// A lesson: a session in scenes. Each scene tells something, does some steps, and says what is to
+/// be seen then. It may ask what the learner expects of the next scene.
 ///
 /// As text, each line begins with what it is:
 ///

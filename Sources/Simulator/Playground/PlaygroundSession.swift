@@ -32,7 +32,7 @@ package struct PlaygroundSession: Sendable {
   }
 
   /// Does a step. Returns why it cannot be done; `nil`: it is done. What cannot be done changes
-  /// nothing but the conversation.
+  /// nothing.
   package mutating func perform(_ text: String) -> String? {
     guard let step = PlaygroundStep(text) else { return "there is no such step: \(text)" }
     switch world {
@@ -76,7 +76,10 @@ extension PlaygroundWorld {
     case .next: return happenNext() ? nil : "nothing is due"
     case .wait(let span):
       guard span <= .seconds(100 * 86_400) else { return "that is too long" }
-      return pass(span) ? nil : "too much happens: 10,000 things"
+      let old = self
+      if pass(span) { return nil }
+      self = old
+      return "too much happens in that time: more than 10,000 things"
     case .deliver(let number), .lose(let number), .repeat(let number):
       let index = number - 1
       guard messages.indices.contains(index), case .travels = messages[index].fate else {

@@ -153,7 +153,7 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
     return true
   }
 
-  /// Lets time pass, with all that happens in it. `nil`: too much happens.
+  /// Lets time pass, with all that happens in it; `false`: too much happens.
   mutating func pass(_ span: TimeSpan) -> Bool {
     let end = now + span
     var count = 0
@@ -182,24 +182,21 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   /// Makes an edit; returns why it cannot be made.
   mutating func make(_ edit: ItemEdit, on client: Int) -> String? {
     guard devices[client].isRunning else { return "the app does not run" }
-    changeCount += 1
-    itemCount = max(itemCount, edit.item)
-    let change = Compared.change(edit, number: changeCount)
+    let change = Compared.change(edit, number: changeCount + 1)
     let made: (ticket: MutationTicket, effects: Client.Effects)
     do throws(MutationError<Compared.Model.Change.Refusal>) {
       let mutation = try devices[client].client.mutate(change, at: now)
       made = (mutation.ticket, mutation.effects)
     } catch {
-      let reason: String =
-        switch error {
-        case .nothingHeld: "there is no state yet"
-        case .notConnected: "this protocol takes changes only while the client is connected"
-        case .full: "too much is pending"
-        case .refused: "there is no such item"
-        }
-      note(client, "cannot \(edit.words): \(reason)")
-      return reason
+      return switch error {
+      case .nothingHeld: "there is no state yet"
+      case .notConnected: "this protocol takes changes only while the client is connected"
+      case .full: "too much is pending"
+      case .refused: "there is no such item"
+      }
     }
+    changeCount += 1
+    itemCount = max(itemCount, edit.item)
     note(client, "\(edit.words), \(made.ticket)" + words(made.effects))
     perform(made.effects, by: client)
     return nil
