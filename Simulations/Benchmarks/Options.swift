@@ -27,6 +27,20 @@ struct Options {
       default: words.append(argument)
       }
     }
+    if let why = objection {
+      print("Benchmarks: \(why)")
+      exit(2)
+    }
+  }
+
+  /// Why nothing is measured: bad usage, told before the work and not after it.
+  private var objection: String? {
+    let names = groups.map { $0.name }
+    if let word = words.first(where: { word in !names.contains { $0.hasPrefix(word) } }) {
+      return "there is no group \(word). The groups: \(names.joined(separator: ", "))"
+    }
+    guard writes, !isSmoke, !words.isEmpty else { return nil }
+    return "--write keeps the figures of all groups: leave the groups out"
   }
 
   func wants(_ group: String) -> Bool {
