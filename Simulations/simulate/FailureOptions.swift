@@ -1,13 +1,17 @@
 import Foundation
 import Simulator
 
-/// What else to do with a failure after it is printed: `--curve` and `--save FILE`.
+/// What else to do with a failure after it is printed: `--curve`, `--save FILE`, `--picture FILE`.
 struct FailureOptions {
   var hasCurve = false
   /// The file for its scenario, which does not exist yet.
   var file: String?
+  /// The file for its picture, and the picture's format.
+  var picture: (file: String, format: PictureFormat)?
 
-  var isAsked: Bool { hasCurve || file != nil }
+  static let names = ["--save", "--picture"]
+
+  var isAsked: Bool { hasCurve || file != nil || picture != nil }
 
   init() {}
 
@@ -16,6 +20,9 @@ struct FailureOptions {
     file = arguments.values["--save"]
     if let file, FileManager.default.fileExists(atPath: file) {
       throw UsageError(message: "\(file) exists already. --save FILE writes a new file")
+    }
+    if let file = arguments.values["--picture"] {
+      picture = (file, try PictureOptions.format(ofFile: file))
     }
   }
 
@@ -28,6 +35,15 @@ struct FailureOptions {
     }
     if hasCurve { tellCurve(of: token, console) }
     if let file { try save(token, to: file, console) }
+    if let picture { try draw(token, picture.format, to: picture.file, console) }
+  }
+
+  private func draw(
+    _ token: RunToken, _ format: PictureFormat, to file: String, _ console: Console
+  ) throws(FileError) {
+    let told = Simulate.Told(token: token)
+    try PictureOptions.write(told.picture.written(as: format), to: file)
+    console.out("Wrote \(file), a picture of the run.")
   }
 
   private struct Curve: AppVisitor {

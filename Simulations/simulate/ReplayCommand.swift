@@ -6,7 +6,7 @@ extension Simulate {
     name: "replay",
     summary: "repeat a failed run from its token",
     help: """
-      Usage: simulate replay TOKEN [--curve] [--save FILE]
+      Usage: simulate replay TOKEN [--curve] [--save FILE] [--picture FILE]
 
       Repeats a run. A failed run prints the token, which holds the configuration and all random
       choices that the failure needs. Like simulate trace, it prints one line for each event; then
@@ -14,6 +14,8 @@ extension Simulate {
 
         --curve      print how likely the failure was after each step; it rises at the cause
         --save FILE  save what the failing client did since its last start, as a scenario
+        --picture FILE
+                     save the run as a diagram: .svg, .html, .mmd, .json or .txt
 
       Exit codes:
         0    the run does not fail any more
@@ -22,7 +24,7 @@ extension Simulate {
       """,
     run: { words, console in
       let arguments = try Arguments(
-        words, options: ["--save"], flags: ["--curve"], takesFiles: true)
+        words, options: FailureOptions.names, flags: ["--curve"], takesFiles: true)
       guard let text = arguments.files.first, arguments.files.count == 1 else {
         throw UsageError(message: "give it one token, as a failed run prints it")
       }

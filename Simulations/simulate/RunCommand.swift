@@ -39,6 +39,7 @@ extension Simulate {
         --jobs N        threads (one for each core)
         --curve         print how likely the failure was after each step; it rises at the cause
         --save FILE     save what the failing client did since its last start, as a scenario
+        --picture FILE  save the failed run as a diagram: .svg, .html, .mmd, .json or .txt
         --verbose       also print how often each fault struck
         --json          print one JSON object as the last line
         --list-faults, --list-plants

@@ -22,10 +22,11 @@ struct RunOptions {
   /// Whether failures are shrunk. Only bare clients can be run from a list of choices.
   var shrinks: Bool { engine == .value && shrinking > .zero }
 
-  static let names = [
-    "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
-    "--engine", "--seconds", "--shrink", "--save", "--world", "--protocol",
-  ]
+  static let names =
+    [
+      "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
+      "--engine", "--seconds", "--shrink", "--world", "--protocol",
+    ] + FailureOptions.names
   /// The flags that change what happens in a run.
   static let ways = ["--no-swarm", "--no-liveness"]
 
@@ -82,7 +83,8 @@ struct RunOptions {
     failure = try FailureOptions(arguments)
     guard shrinks || !failure.isAsked else {
       throw UsageError(
-        message: "--curve and --save need --engine value, and cannot be combined with --shrink 0")
+        message: "--curve, --save and --picture need --engine value, and cannot be combined with "
+          + "--shrink 0")
     }
     configuration.seed = first
   }

@@ -64,7 +64,7 @@ extension Simulate {
     return changed == 0 ? .success : .failure
   }
 
-  private static func scenarioText(of file: String) throws(FileError) -> String {
+  static func scenarioText(of file: String) throws(FileError) -> String {
     guard let data = FileManager.default.contents(atPath: file),
       let text = String(data: data, encoding: .utf8)
     else { throw FileError(message: "\(file): cannot be read as text. Does it exist?") }

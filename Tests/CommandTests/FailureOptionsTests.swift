@@ -90,7 +90,7 @@ struct FailureOptionsTests {
   func `runs of actors cannot be measured or saved`(typed: String) {
     let run = CommandRun("run --engine actor --seeds 1 \(typed)")
     #expect(run.code == .usage)
-    #expect(run.errors.first?.contains("--curve and --save need --engine value") == true)
+    #expect(run.errors.first?.contains("--curve, --save and --picture need --engine value") == true)
   }
 
   @Test(arguments: ["--curve", "--save x.scenario"])

@@ -117,7 +117,7 @@ struct RunCommandTests {
 
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
-    "--engine", "--seconds", "--shrink", "--save", "--world", "--protocol",
+    "--engine", "--seconds", "--shrink", "--save", "--picture", "--world", "--protocol",
   ]
 
   @Test func `the help of run names exactly its options`() {
@@ -139,7 +139,7 @@ struct RunCommandTests {
   @Test func `the help of trace names exactly its options`() {
     let values = [
       "--seed", "--clients", "--steps", "--faults", "--plant", "--engine", "--world",
-      "--protocol",
+      "--protocol", "--format", "--output",
     ]
     #expect(
       options(in: Simulate.traceCommand.help)

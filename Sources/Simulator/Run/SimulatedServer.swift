@@ -71,6 +71,10 @@ public protocol SimulatedServer: Sendable {
   /// The names of the logs that can be followed, oldest first.
   var aliveQueues: [Log] { get }
 
+  /// What a log retains, for pictures: the number of events, and when it expires unless it is
+  /// followed before; `nil`: while it is followed. By default `nil`: the server cannot tell.
+  func retention(of log: Log) -> (events: Int, expires: Moment?)?
+
   // MARK: Requests
 
   /// The terms of a snapshot.
@@ -189,6 +193,8 @@ extension SimulatedServer {
 
   public mutating func reject(_ push: Push, at now: Moment) -> Bool { false }
 
+  public func retention(of log: Log) -> (events: Int, expires: Moment?)? { nil }
+
   public static func standsForState(_ finger: Place) -> Bool { true }
 
   public static func isComplete(_ snapshot: Truth.Snapshot) -> Bool { true }
@@ -233,6 +239,10 @@ extension EventQueueServer: SimulatedServer {
 
   @inlinable
   public static func newest(in batch: QueueBatch<Truth.Event>) -> Int64? { batch.events.last?.id }
+
+  public func retention(of log: QueueID) -> (events: Int, expires: Moment?)? {
+    retained(inQueue: log)
+  }
 
   public var terms: ServerTerms { configuration.terms }
 

@@ -1,7 +1,7 @@
 // Run: the room of a run's settings and its result: faults and plants, the app, the server and the
 // users of a world, the conversation.
 //
-// Run may use: Choices, Disk, Shrinking.
+// Run may use: Choices, Disk, Pictures, Shrinking.
 
 /// The settings of one run.
 public struct SimulationConfiguration: Hashable, Sendable {

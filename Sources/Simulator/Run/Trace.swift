@@ -17,6 +17,10 @@ public struct Trace: Sendable {
     package var client: Int?
     /// Whether it shows what a client holds, rather than an event.
     package var isPicture = false
+    /// What the client is after it; `nil`: as before, or it is about no client.
+    var state: SpaceTime.LaneState?
+    /// Whether the client has taken a snapshot with its finger.
+    var isSeam = false
 
     /// A line like "0:12.345  client 1  written 1 → live.polling: …".
     package var line: String {
@@ -34,6 +38,9 @@ public struct Trace: Sendable {
   /// The inputs of the clients' machines, in order.
   private(set) var inputs: [MachineInput] = []
 
+  /// The messages between clients and server, and what lasts beside their lanes.
+  var drawing = SpaceTime(title: "", lanes: [])
+
   private var breaches: Int64 = 0
 
   package init() {}
@@ -46,10 +53,12 @@ public struct Trace: Sendable {
 
   mutating func note(
     _ now: Moment, step: Int64, _ who: String, _ what: String, about client: Int?,
-    isPicture: Bool = false
+    isPicture: Bool = false, state: SpaceTime.LaneState? = nil, isSeam: Bool = false
   ) {
     events.append(
-      Event(at: now, step: step, who: who, what: what, client: client, isPicture: isPicture))
+      Event(
+        at: now, step: step, who: who, what: what, client: client, isPicture: isPicture,
+        state: state, isSeam: isSeam))
   }
 
   mutating func noteInput(_ input: MachineInput) { inputs.append(input) }

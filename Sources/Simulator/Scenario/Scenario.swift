@@ -2,7 +2,7 @@
 // below each the machine's answer. The room owns the language, the player and the golden output. It
 // reads no files.
 //
-// Scenario may use: Agenda, Choices.
+// Scenario may use: Agenda, Choices, Pictures.
 
 /// A conversation with one machine or with many, as text that people read and tests compare.
 ///
@@ -91,7 +91,7 @@ package enum Scenario {
 
   /// The lines without their line feeds. What follows the last line feed is a line only if it is
   /// not empty.
-  private static func lines(of text: String) -> [String] {
+  static func lines(of text: String) -> [String] {
     var lines: [String] = []
     var line: [UInt8] = []
     for byte in text.utf8 {

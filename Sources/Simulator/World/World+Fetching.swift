@@ -48,6 +48,7 @@ extension World {
     let number = clients[client].fetchCount
     clients[client].fetches.append(Client.Fetch(number: number, id: id, request: request))
     if isTraced { note(who(client), "asks for page \(number): \(request)", about: client) }
+    drawDeparture(.page, client, number, "page \(number): \(request)")
     depart(.arrives(number), number, client)
     return number
   }
@@ -90,6 +91,7 @@ extension World {
     }
     clients[client].fetches[index].page = page
     clients[client].fetches[index].position = server.position
+    drawDeparture(.pageAnswer, client, number, "page \(number)")
     depart(.isAnswered(number), number, client)
   }
 
@@ -97,6 +99,7 @@ extension World {
     guard let index = index(of: number, client), let page = clients[client].fetches[index].page
     else { return false }
     let fetch = clients[client].fetches.remove(at: index)
+    drawArrival(.pageAnswer, client, number)
     if isTraced { note(who(client), "page \(number) comes", about: client) }
     clients[client].user.note(page, for: fetch.request, fetch.id, readAt: fetch.position)
     if isHandingOver {
@@ -110,6 +113,7 @@ extension World {
   private mutating func fails(_ number: UInt64, _ failure: SyncFailure, _ client: Int) -> Bool {
     guard let index = index(of: number, client) else { return false }
     let fetch = clients[client].fetches.remove(at: index)
+    drawArrival(.pageAnswer, client, number)
     if isTraced { note(who(client), "page \(number) fails, \(failure)", about: client) }
     if isHandingOver {
       deliveries.append(.page(client: client, fetch: number, .failure(failure)))
@@ -129,11 +133,17 @@ extension World {
     case .open: break
     case .refused:
       let delay = latency()
+      drawLoss(of: number, client)
       return schedule(.fails(number, .unreachable), client, after: delay)
-    case .silent: return
+    case .silent: return drawLoss(of: number, client)
     }
     var delay = latency()
-    switch strike(faultPlan.outgoing, client) {
+    let fault = strike(faultPlan.outgoing, client)
+    switch fault {
+    case .lostRequest, .halfOpen, .refusedConnection, .sourceTimeout: drawLoss(of: number, client)
+    default: break
+    }
+    switch fault {
     case .lostRequest, .halfOpen: return
     case .refusedConnection: return schedule(.fails(number, .unreachable), client, after: delay)
     case .sourceTimeout: return schedule(.fails(number, .timedOut), client, after: delay)
@@ -145,23 +155,35 @@ extension World {
 
   private mutating func fetchArrives(_ number: UInt64, _ client: Int) {
     let delay = choices.draw(.server, in: 1...FaultPlan.quickSnapshot)
+    drawArrival(.page, client, number)
     if isMute { return }
-    if isServerDown { return schedule(.fails(number, .serverFault), client, after: delay) }
-    if clients[client].isRevoked {
-      return schedule(.fails(number, .unauthorized), client, after: delay)
-    }
+    if isServerDown { return answer(number, .serverFault, client, after: delay) }
+    if clients[client].isRevoked { return answer(number, .unauthorized, client, after: delay) }
     switch strike(faultPlan.answering, client) {
-    case .serverError, .portal:
-      return schedule(.fails(number, .serverFault), client, after: delay)
+    case .serverError, .portal: return answer(number, .serverFault, client, after: delay)
     case .rateLimit:
       let wait = choices.pick(.server, [nil, TimeSpan.seconds(-5), .seconds(54), .seconds(3600)])
-      return schedule(.fails(number, .rateLimited(after: wait)), client, after: delay)
-    case .malformedAnswer: return schedule(.fails(number, .malformed), client, after: delay)
-    case .rejectedRequest: return schedule(.fails(number, .rejected), client, after: delay)
+      return answer(number, .rateLimited(after: wait), client, after: delay)
+    case .malformedAnswer: return answer(number, .malformed, client, after: delay)
+    case .rejectedRequest: return answer(number, .rejected, client, after: delay)
     default: break
     }
     if let index = index(of: number, client) { clients[client].fetches[index].found = server.truth }
     schedule(.isRead(number), client, after: delay)
+  }
+
+  /// The server answers without a page.
+  private mutating func answer(
+    _ number: UInt64, _ failure: TransportFailure, _ client: Int, after delay: Int64
+  ) {
+    drawDeparture(.pageAnswer, client, number, "page \(number): \(failure.failure)")
+    schedule(.fails(number, failure), client, after: delay)
+  }
+
+  /// The request for a page is lost, or the page.
+  private mutating func drawLoss(of number: UInt64, _ client: Int) {
+    drawLoss(.page, client, number)
+    drawLoss(.pageAnswer, client, number)
   }
 
   private mutating func schedule(_ fetching: Fetching, _ client: Int, after delay: Int64) {

@@ -52,12 +52,22 @@ extension World {
     for (index, text) in effects.texts(at: now).enumerated() {
       line += (index == 0 ? ": " : ", ") + text
     }
-    note(who(client), line, about: client)
+    note(
+      who(client), line, about: client,
+      state: .status(clients[client].body.status.code), isSeam: isSeam(client, input))
+    drawPending(of: client)
+  }
+
+  /// Whether a client has just taken a snapshot.
+  private func isSeam(_ client: Int, _ input: Client.Body.Input?) -> Bool {
+    guard case .snapshotArrived(let id, _, _, _, _) = input else { return false }
+    return !clients[client].body.machine.isCurrent(id) && clients[client].body.status.isLive
   }
 
   /// Notes the end of a step.
   mutating func noteStep(_ name: String) {
     noteBreach()
+    drawLogs()
     trace?.noteStep(name, choices: Int64(choices.record.count))
   }
 

@@ -17,6 +17,7 @@ extension World {
       Exchange<App>(
         client: client, request: request, kind: kind, name: name, generation: generation))
     clients[client].exchange = index
+    drawDeparture(.request, client, generation, World.words(kind))
     depart(index, from: client)
     return generation
   }
@@ -57,6 +58,7 @@ extension World {
   /// A request arrives at the server.
   mutating func requestArrives(_ index: Int) {
     exchanges[index].references -= 1
+    if isTraced { drawArrival(.request, exchanges[index].client, exchanges[index].generation) }
     guard !isMute else { return freeIfUnused(index) }
     if isServerDown { return answer(index, .reply(.refused(.badGateway))) }
     if isUnsupported { return answer(index, .failed(.unsupported)) }
@@ -90,11 +92,13 @@ extension World {
     case .failure(let refusal): answer(index, .reply(.refused(refusal.answer)))
     case .success(let queue):
       guard let number = server.index(of: queue) else { return }
+      if isTraced { drawAtServer("opens log \(queue) for \(who(exchanges[index].client))") }
       if fault == .slowSnapshot, choices.happens(.server, 1, in: 2) {
         // The snapshot is read at once and then long on its way, so it is old on arrival.
         exchanges[index].outcome = .reply(
           server.finishRegister(queue, for: exchanges[index].name, at: now))
         exchanges[index].left = now
+        drawAnswer(index)
         return schedule(.answerArrives(index), index, after: delay)
       }
       schedule(.snapshotIsReady(index, queue: number), index, after: delay)
@@ -171,6 +175,7 @@ extension World {
     exchanges[index].outcome = outcome
     exchanges[index].left = now
     let client = exchanges[index].client
+    drawAnswer(index)
     if exchanges[index].isHalfOpen || isMute || clients[client].connection == .silent {
       return freeIfUnused(index)
     }
@@ -213,6 +218,7 @@ extension World {
   mutating func answerArrives(_ index: Int) -> Bool {
     if postpone(.answerArrives(index), for: exchanges[index].client) { return false }
     exchanges[index].references -= 1
+    if isTraced { drawArrival(.answer, exchanges[index].client, exchanges[index].generation) }
     defer { freeIfUnused(index) }
     guard !exchanges[index].isCancelled, let outcome = exchanges[index].outcome else {
       return false
@@ -310,7 +316,25 @@ extension World {
 
   // MARK: Helpers
 
+  private mutating func drawAnswer(_ index: Int) {
+    guard isTraced, let outcome = exchanges[index].outcome else { return }
+    let exchange = exchanges[index]
+    if case .reply(.registered(_, let finger, _)) = outcome {
+      drawAtServer(
+        "has read the snapshot for \(who(exchange.client)), at commit \(server.position); "
+          + "finger \(finger)")
+    }
+    drawDeparture(.answer, exchange.client, exchange.generation, World.words(outcome))
+  }
+
+  /// Nothing more comes of an exchange: what is still on its way is lost.
+  private mutating func drawEnd(_ index: Int) {
+    drawLoss(.request, exchanges[index].client, exchanges[index].generation)
+    drawLoss(.answer, exchanges[index].client, exchanges[index].generation)
+  }
+
   mutating func fail(_ index: Int, _ failure: SyncFailure, after delay: Int64) {
+    if isTraced { drawEnd(index) }
     exchanges[index].outcome = .failed(failure)
     schedule(.answerArrives(index), index, after: delay)
   }
@@ -336,6 +360,7 @@ extension World {
   }
 
   private mutating func free(_ index: Int) {
+    if isTraced { drawEnd(index) }
     exchanges[index].outcome = nil
     freeExchanges.append(index)
   }

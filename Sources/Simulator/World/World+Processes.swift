@@ -112,7 +112,9 @@ extension World {
     checker.beginIncarnation(of: client)
     beginActing(client)
     if isTraced {
-      note(who(client), "begins incarnation \(clients[client].incarnation)", about: client)
+      note(
+        who(client), "begins incarnation \(clients[client].incarnation)", about: client,
+        state: .status(clients[client].body.status.code))
     }
     var reading = choices.draw(.disks, in: 0...30)
     if faultPlan.faults.contains(.slowLoad), choices.happens(.weather, 1, in: 4) {
@@ -294,7 +296,7 @@ extension World {
     if isHandingOver { deliveries.append(.crashes(client: client)) }
     clients[client].timers = []
     clients[client].asleepUntil = now
-    if isTraced { note(who(client), "crashes", about: client) }
+    if isTraced { note(who(client), "crashes", about: client, state: .off) }
   }
 
   /// An older saved form replaces what is on the disk, with the outbox of that time.

@@ -21,6 +21,7 @@ extension World {
     clients[client].pushes.append(Client.Sent(push: push, finger: finger))
     let number = UInt64(clients[client].pushes.count - 1)
     if isTraced { note(who(client), "\(number) is \(push)", about: client) }
+    drawDeparture(.push, client, number, "\(push)")
     // A push may leave in the moment of a crash. Then an older form may already be on the disk.
     if clients[client].isRunning,
       let objection = clients[client].user.objection(
@@ -46,6 +47,7 @@ extension World {
     switch pushing {
     case .arrives: return false
     case .isAnswered(let number):
+      drawArrival(.pushAnswer, client, number)
       let sent = clients[client].pushes[Int(number)]
       guard let answer = sent.answer, !sent.isGivenUp else { return false }
       if isTraced { note(who(client), "push \(number) is answered", about: client) }
@@ -55,6 +57,7 @@ extension World {
         feed(client, .pushAnswered(sent.push.id, answer))
       }
     case .fails(let number, let reason, let hasLeft):
+      drawArrival(.pushAnswer, client, number)
       guard !clients[client].pushes[Int(number)].isGivenUp else { return false }
       let failure = reason.failure
       if isTraced { note(who(client), "push \(number) fails, \(failure)", about: client) }
@@ -74,16 +77,19 @@ extension World {
     switch clients[client].connection {
     case .open: break
     case .refused:
+      drawLoss(.push, client, push)
       return schedule(.fails(push, .unreachable, hasLeft: false), client, after: delay)
-    case .silent: return
+    case .silent: return drawLoss(.push, client, push)
     }
     var isHeard = true
     switch strike(faultPlan.outgoing, client) {
     case .lostRequest:
+      drawLoss(.push, client, push)
       if choices.happens(.network, 1, in: 2) { return }
       return schedule(.fails(push, .unreachable, hasLeft: true), client, after: delay)
     case .halfOpen: isHeard = false
     case .refusedConnection:
+      drawLoss(.push, client, push)
       return schedule(.fails(push, .unreachable, hasLeft: false), client, after: delay)
     case .sourceTimeout:
       schedule(.fails(push, .timedOut, hasLeft: true), client, after: delay)
@@ -106,6 +112,7 @@ extension World {
     _ push: UInt64, _ client: Int, incarnation: UInt64, isHeard: Bool
   ) {
     let delay = choices.draw(.server, in: 1...FaultPlan.quickSnapshot)
+    drawArrival(.push, client, push)
     if isMute { return }
     var failure: TransportFailure?
     if isServerDown {
@@ -167,19 +174,32 @@ extension World {
     _ answer: Pushing, _ client: Int, incarnation: UInt64, after: Int64
   ) {
     var delay = latency() + after
+    if isTraced, case .isAnswered(let number) = answer {
+      drawDeparture(.pushAnswer, client, number, "push \(number) is answered")
+    }
+    if isTraced, case .fails(let number, let reason, _) = answer {
+      drawDeparture(.pushAnswer, client, number, "push \(number): \(reason.failure)")
+    }
     switch clients[client].connection {
     case .open, .refused: break
-    case .silent: return
+    case .silent: return drawLoss(of: answer, client)
     }
     let step = Step.pushes(client: client, incarnation: incarnation, answer)
     switch strike(faultPlan.incoming, client, where: { $1 != .repeatedEvents }) {
-    case .lostAnswer: return
+    case .lostAnswer: return drawLoss(of: answer, client)
     case .repeatedAnswer:
       agenda.add(step, at: now + .milliseconds(delay + choices.draw(.network, in: 0...5000)))
     case .slowNetwork: delay += choices.draw(.network, in: 1...FaultPlan.slowTrip)
     default: break
     }
     agenda.add(step, at: now + .milliseconds(delay))
+  }
+
+  private mutating func drawLoss(of answer: Pushing, _ client: Int) {
+    switch answer {
+    case .arrives: break
+    case .isAnswered(let number), .fails(let number, _, _): drawLoss(.pushAnswer, client, number)
+    }
   }
 
   private mutating func schedule(_ pushing: Pushing, _ client: Int, after delay: Int64) {

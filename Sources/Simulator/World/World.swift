@@ -214,10 +214,12 @@ struct World<App: SimulatedApp> {
 
   /// - Parameter client: the client concerned; `nil` means all.
   mutating func note(
-    _ who: String, _ what: String, about client: Int? = nil, isPicture: Bool = false
+    _ who: String, _ what: String, about client: Int? = nil, isPicture: Bool = false,
+    state: SpaceTime.LaneState? = nil, isSeam: Bool = false
   ) {
     trace?.note(
-      now, step: checker.result.steps + 1, who, what, about: client, isPicture: isPicture)
+      now, step: checker.result.steps + 1, who, what, about: client, isPicture: isPicture,
+      state: state, isSeam: isSeam)
   }
 
   /// Schedules the server's own next action, unless it is already scheduled.

@@ -1,0 +1,156 @@
+package import UpdateMachine
+
+// Pictures: the room of space-time diagrams: what each client and the server did, and the messages
+// between them, over time. It draws what it is told, and knows no world.
+//
+// Pictures may use: no other room.
+
+/// A space-time diagram. Time runs down; each client and the server has a lane, and a message is an
+/// arrow between two lanes.
+package struct SpaceTime: Sendable {
+  /// What the diagram shows, in one line.
+  package var title: String
+  /// The names of the lanes, from left to right.
+  package var lanes: [String]
+  /// What happened, in order.
+  package private(set) var marks: [Mark] = []
+  package private(set) var arrows: [Arrow] = []
+  /// In the order in which they began.
+  package private(set) var bars: [Bar] = []
+  /// What an oracle found, in lines; empty: nothing.
+  package var evidence: [String] = []
+
+  /// Something that happened at one moment.
+  package struct Mark: Sendable {
+    package var at: Moment
+    /// The index of the lane; `nil`: it concerns all lanes.
+    package var lane: Int?
+    package var kind: Kind
+    package var text: String
+    /// What the lane is from here on; `nil`: unchanged.
+    package var state: LaneState?
+
+    package enum Kind: Sendable {
+      case plain
+      /// The server's state changes.
+      case commit
+      /// A client takes a snapshot with its finger: the seam between what it got and what follows.
+      case seam
+      /// Something goes wrong in the world.
+      case fault
+      /// What a client knows of a list, as a bar over IDs such as "[==#==..o".
+      case list
+      /// What an oracle found.
+      case finding
+    }
+  }
+
+  /// What the process of a lane is.
+  package enum LaneState: Hashable, Sendable {
+    /// The machine's status, by `MachineStatus.code`.
+    case status(Int)
+    /// No process runs.
+    case off
+  }
+
+  /// A message.
+  package struct Arrow: Sendable {
+    package var key: Key
+    package var from: Int
+    package var to: Int
+    package var text: String
+    package var sent: Moment
+    package var end = End.none
+
+    package enum End: Hashable, Sendable {
+      /// It is on its way, or was lost and nobody has noticed.
+      case none
+      case arrived(Moment)
+      case lost(Moment)
+    }
+  }
+
+  /// Identifies a message until it arrives.
+  package struct Key: Hashable, Sendable {
+    package var kind: Kind
+    package var lane: Int
+    package var number: UInt64
+
+    package enum Kind: Hashable, Sendable {
+      case request, answer, push, pushAnswer, page, pageAnswer
+    }
+
+    package init(_ kind: Kind, _ lane: Int, _ number: UInt64) {
+      self.kind = kind
+      self.lane = lane
+      self.number = number
+    }
+  }
+
+  /// Something that lasts, beside a lane: a log of the server, or a pending change of a client.
+  package struct Bar: Sendable {
+    package var lane: Int
+    package var name: String
+    /// What it is, from a moment on. The first is its beginning.
+    package var parts: [(at: Moment, text: String)]
+    /// `nil`: it lasts.
+    package var end: Moment?
+  }
+
+  package init(title: String, lanes: [String]) {
+    self.title = title
+    self.lanes = lanes
+  }
+
+  // MARK: Telling it what happens
+
+  package mutating func mark(
+    _ at: Moment, _ lane: Int?, _ text: String, _ kind: Mark.Kind = .plain,
+    state: LaneState? = nil
+  ) {
+    marks.append(Mark(at: at, lane: lane, kind: kind, text: text, state: state))
+  }
+
+  /// A message leaves.
+  package mutating func send(
+    _ key: Key, from: Int, to: Int, _ text: String, at now: Moment
+  ) {
+    arrows.append(Arrow(key: key, from: from, to: to, text: text, sent: now))
+  }
+
+  /// A message arrives. If it has arrived before, this is a copy of it.
+  package mutating func arrive(_ key: Key, at now: Moment) {
+    guard let index = arrows.lastIndex(where: { $0.key == key }) else { return }
+    switch arrows[index].end {
+    case .none: arrows[index].end = .arrived(now)
+    case .arrived:
+      var copy = arrows[index]
+      copy.end = .arrived(now)
+      arrows.append(copy)
+    case .lost: break
+    }
+  }
+
+  /// A message is lost, if it is still on its way.
+  package mutating func lose(_ key: Key, at now: Moment) {
+    guard let index = arrows.lastIndex(where: { $0.key == key }), arrows[index].end == .none else {
+      return
+    }
+    arrows[index].end = .lost(now)
+  }
+
+  /// What lasts beside a lane now. What is not named any more has ended.
+  package mutating func hold(_ held: [(name: String, text: String)], lane: Int, at now: Moment) {
+    for index in bars.indices where bars[index].lane == lane && bars[index].end == nil {
+      guard let still = held.first(where: { $0.name == bars[index].name }) else {
+        bars[index].end = now
+        continue
+      }
+      if bars[index].parts.last?.text != still.text { bars[index].parts.append((now, still.text)) }
+    }
+    for one in held
+    where !bars.contains(where: { $0.lane == lane && $0.end == nil && $0.name == one.name }) {
+      bars.append(Bar(lane: lane, name: one.name, parts: [(now, one.text)]))
+    }
+  }
+}

@@ -1,0 +1,60 @@
+internal import UpdateMachine
+
+extension Scenario {
+  /// A scenario of one machine as a space-time diagram, with a lane for the client and one for the
+  /// server. A request is drawn where it is sent, and its answer where it is taken: a scenario does
+  /// not say how long either was on its way. Of several machines, only their counts are known.
+  ///
+  /// - Throws: ``ScenarioError`` for the first invalid line.
+  package static func picture(
+    of text: String, title: String
+  ) throws(ScenarioError) -> SpaceTime {
+    var picture = SpaceTime(title: title, lanes: ["client", "server"])
+    var stage = Stage()
+    var number = 0
+    for line in lines(of: text) {
+      number += 1
+      if line.utf8.isEmpty || line.utf8.first == UInt8(ascii: "#") { continue }
+      if line.utf8.starts(with: "  ".utf8) { continue }  // Output.
+      var words = Words(line, number: number)
+      let directive = try Directive(&words)
+      let before = stage.clients[0].body
+      let outputs = try stage.perform(directive, line: number)
+      picture.take(line, directive, outputs, before: before, stage)
+    }
+    return picture
+  }
+}
+
+extension SpaceTime {
+  fileprivate mutating func take(
+    _ line: String, _ directive: Directive, _ outputs: [String], before: Client.Body, _ stage: Stage
+  ) {
+    guard case .step(_, let step) = directive, stage.clients.count == 1 else {
+      let told = outputs.isEmpty ? line : "\(line): \(outputs.joined(separator: ", "))"
+      return mark(stage.now, nil, told)
+    }
+    let body = stage.clients[0].body
+    let asked = before.status.outstanding
+    let isOver = asked != nil && body.status.outstanding?.id != asked?.id
+    var kind = Mark.Kind.plain
+    if let asked, isOver {
+      let key = SpaceTime.Key(.answer, 0, asked.id.number)
+      switch step {
+      case .snapshotArrived, .polled, .failed:
+        send(key, from: 1, to: 0, line, at: stage.now)
+        arrive(key, at: stage.now)
+        if case .snapshotArrived = step, body.status.isLive { kind = .seam }
+      case .look, .backup, .restart, .signal, .fired, .written, .writeFailed: break
+      }
+    }
+    mark(
+      stage.now, 0, ([line] + outputs.dropFirst()).joined(separator: " · "), kind,
+      state: .status(body.status.code))
+    if let new = body.status.outstanding, new.id != asked?.id {
+      let key = SpaceTime.Key(.request, 0, new.id.number)
+      send(key, from: 0, to: 1, body.finger.map { "poll from \($0)" } ?? "register", at: stage.now)
+      arrive(key, at: stage.now)
+    }
+  }
+}
