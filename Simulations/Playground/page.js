@@ -64,7 +64,8 @@ function seek(branch, at) {
     branch.at = 0;
   }
   while (branch.at < at) {
-    perform(branch, branch.steps[branch.at]);
+    const why = perform(branch, branch.steps[branch.at]);
+    if (why) say('Not done: ' + why + '.');
     branch.at += 1;
   }
 }
@@ -213,36 +214,37 @@ function button(label, step, extra = {}) {
 function fact(name, value) { return [make('dt', {}, name), make('dd', {}, value)]; }
 
 function edits(client) {
-  const here = client.number, items = client.items || [];
+  const here = client.number, who = 'client ' + here, items = client.items || [];
   const name = make('input', { type: 'text', 'aria-label': 'Title, client ' + here, size: '9', value: 'Milk' });
   const which = make('select', { 'aria-label': 'Item to change, client ' + here },
     ...items.map(item => make('option', { value: item.item }, 'item ' + item.item)));
   const row = make('div', { class: 'buttons' }, name,
-    make('button', { onclick: () => act('create ' + here + ' ' + (name.value || 'Milk')) }, 'Create'));
+    make('button', { onclick: () => act(who + ' creates ' + (name.value || 'Milk')) }, 'Create'));
   if (items.length) {
     row.append(which,
-      make('button', { onclick: () => act('set ' + here + ' ' + which.value + ' ' + (name.value || 'Tea')) }, 'Rename'),
-      make('button', { onclick: () => act('delete ' + here + ' ' + which.value) }, 'Delete'));
+      make('button', { onclick: () => act(who + ' renames item ' + which.value + ' to ' + (name.value || 'Tea')) }, 'Rename'),
+      make('button', { onclick: () => act(who + ' deletes item ' + which.value) }, 'Delete'));
   }
   return row;
 }
 
 function changes(client) {
+  const who = 'client ' + client.number;
   const all = client.pending.map(change => make('li', {},
     '#' + change.ticket + ' ' + change.change + ': ' + (change.refused ? 'impossible now' : change.stage), ' ',
-    ...(change.stage === 'uncertain' ? [button('Send again', 'retry ' + client.number + ' ' + change.ticket)] : []),
+    ...(change.stage === 'uncertain' ? [button('Send again', who + ' sends change ' + change.ticket + ' again')] : []),
     ...(change.stage === 'uncertain' || change.stage === 'not sent'
-      ? [button('Give up', 'discard ' + client.number + ' ' + change.ticket)] : [])));
+      ? [button('Give up', who + ' gives up change ' + change.ticket)] : [])));
   for (const aside of client.setAside) {
     all.push(make('li', {}, '#' + aside.ticket + ' ' + aside.change + ' is set aside, ' + aside.reason, ' ',
-      button('Try again', 'retry ' + client.number + ' ' + aside.ticket),
-      button('Give up', 'discard ' + client.number + ' ' + aside.ticket)));
+      button('Try again', who + ' sends change ' + aside.ticket + ' again'),
+      button('Give up', who + ' gives up change ' + aside.ticket)));
   }
   return all.length ? make('ul', { class: 'items', 'aria-label': 'Pending changes, client ' + client.number }, ...all) : '';
 }
 
 function card(client, now) {
-  const here = client.number;
+  const here = client.number, who = 'client ' + here;
   const kind = !client.running ? 'trouble' : client.claim === 'connected' ? 'connected'
     : /^(connecting|unknown|resting)/.test(client.claim) ? 'waiting' : 'trouble';
   const box = make('section', { class: 'card', 'aria-labelledby': 'client-' + here });
@@ -269,17 +271,17 @@ function card(client, now) {
   if (client.asleepUntil) facts.append(...fact('Asleep until', clock(client.asleepUntil)));
   box.append(facts);
   const device = make('div', { class: 'buttons', role: 'group', 'aria-label': 'Device, client ' + here });
-  device.append(client.online ? button('Go off line', 'offline ' + here) : button('Go on line', 'online ' + here));
-  device.append(client.running ? button('Crash', 'crash ' + here) : button('Start the app', 'start ' + here));
-  device.append(client.diskFull ? button('Make room on the disk', 'free ' + here) : button('Fill the disk', 'fill ' + here));
-  device.append(button('Sleep 11 min', 'sleep ' + here + ' 660000'));
-  device.append(button('Clock jumps 1 h', 'clock ' + here + ' 3600000'));
+  device.append(client.online ? button('Go off line', who + ' goes off line') : button('Go on line', who + ' goes on line'));
+  device.append(client.running ? button('Crash', who + ' crashes') : button('Start the app', who + ' starts'));
+  device.append(client.diskFull ? button('Make room on the disk', who + "'s disk has room") : button('Fill the disk', who + "'s disk is full"));
+  device.append(button('Sleep 11 min', who + ' sleeps 11min'));
+  device.append(button('Clock jumps 1 h', who + "'s clock jumps 1h"));
   box.append(device);
   if (client.signals) {
     const told = make('div', { class: 'buttons', role: 'group', 'aria-label': 'The app tells client ' + here });
     for (const signal of client.signals) {
       const why = signal.ignored ? 'Changes nothing while the machine is ' + client.status : null;
-      told.append(button(signal.word + (signal.ignored ? ' (ignored)' : ''), 'tell ' + here + ' ' + signal.word,
+      told.append(button(signal.word + (signal.ignored ? ' (ignored)' : ''), who + ' ' + signal.sentence,
         { class: signal.ignored ? 'ignored' : '', title: why }));
     }
     box.append(make('details', {}, make('summary', {}, 'The app tells its client …'), told));
@@ -291,8 +293,8 @@ function message(one) {
   const way = one.up ? 'Client ' + one.client + ' → server: ' : 'Server → client ' + one.client + ': ';
   return make('li', {}, make('div', {}, way + one.text + ', due at ' + clock(one.at)),
     make('div', { class: 'buttons', role: 'group', 'aria-label': 'Message ' + one.number },
-      button('Arrives now', 'deliver ' + one.number), button('Is lost', 'lose ' + one.number),
-      button('Is repeated', 'repeat ' + one.number)));
+      button('Arrives now', 'message ' + one.number + ' arrives'), button('Is lost', 'message ' + one.number + ' is lost'),
+      button('Is repeated', 'message ' + one.number + ' is repeated')));
 }
 
 function svg(name, attributes, text) {
@@ -306,7 +308,7 @@ function svg(name, attributes, text) {
 function picture(world) {
   const moments = new Set([0, world.now]);
   for (const one of world.messages) { moments.add(one.sent); if (one.fate !== 'travels') moments.add(one.at); }
-  const marks = world.notes.map(note => ({ note, status: (note.text.match(/→ ([A-Za-z.]+(?:\([a-z]+\))?)/) || [])[1] }));
+  const marks = world.notes.filter(note => !note.who.startsWith('message')).map(note => ({ note, status: (note.text.match(/→ ([A-Za-z.]+(?:\([a-z]+\))?)/) || [])[1] }));
   for (const mark of marks) moments.add(mark.note.at);
   const sorted = [...moments].sort((one, other) => one - other).slice(-400);
   const rows = new Map(sorted.map((at, row) => [at, 18 + row * 24]));
@@ -406,7 +408,7 @@ function show() {
   $('messages').replaceChildren(...(open.length ? open.map(message) : [make('li', {}, 'Nothing.')]));
   $('talk').replaceChildren(...world.notes.slice(-300).reverse().map(note => make('li', {},
     make('span', { class: 'at' }, clock(note.at) + ' '),
-    make('strong', {}, note.client ? 'client ' + note.client : 'server'), ' ' + note.text)));
+    make('strong', {}, note.who), ' ' + note.text)));
   $('branches').replaceChildren(...(branches.length < 2 ? [] : branches.map((_, index) => make('button',
     { 'aria-pressed': String(index === current), onclick: () => { stop(); current = index; show(); } }, 'Branch ' + (index + 1)))));
   picture(world);
@@ -423,7 +425,7 @@ load().then(() => {
   $('next').onclick = () => act('next');
   $('play').onclick = play;
   $('speed').onchange = () => { if (timer) { stop(); play(); } };
-  $('latency').onchange = () => act('latency ' + $('latency').value);
+  $('latency').onchange = () => act('messages take ' + $('latency').value + 'ms');
   $('new').onclick = () => {
     $('scenes').replaceChildren();
     $('go-on').hidden = true;

@@ -42,8 +42,10 @@ struct Entry {
   static func playground(_ spoken: LibraryWorld.SpokenProtocol) -> String {
     var session = PlaygroundSession(spoken, clients: 2)
     let steps = [
-      "wait 120000", "create 1 Milk", "next", "next", "offline 2", "create 1 Tea", "wait 30000",
-      "crash 1", "start 1", "restart clean", "online 2", "expire", "wait 1200000",
+      "wait 2min", "client 1 creates Milk", "next", "next", "client 2 goes off line",
+      "client 1 creates Tea", "wait 30s",
+      "client 1 crashes", "client 1 starts", "the server restarts and forgets its clients",
+      "client 2 goes on line", "the server forgets its logs", "wait 20min",
     ]
     for step in steps { if let why = session.perform(step) { print("\(step): \(why)") } }
     var digest = StateDigest()

@@ -18,8 +18,10 @@ page = "file://" + sys.argv[1]
 folder = sys.argv[2]
 protocols = ["event-queue", "client-view", "record-sync", "table-sync", "event-stream"]
 trouble = [
-    "wait 120000", "create 1 Milk", "next", "next", "offline 2", "create 1 Tea", "wait 30000",
-    "crash 1", "start 1", "restart clean", "online 2", "expire", "wait 1200000",
+    "wait 2min", "client 1 creates Milk", "next", "next", "client 2 goes off line",
+    "client 1 creates Tea", "wait 30s", "client 1 crashes", "client 1 starts",
+    "the server restarts and forgets its clients", "client 2 goes on line",
+    "the server forgets its logs", "wait 20min",
 ]
 
 
@@ -108,7 +110,7 @@ contrasts = """
 
 def check_looks(width, height, dark, name):
     one = browser(width, height, dark)
-    open_page(one, trouble[:-1] + ["wait 1000", "lose 20", "next"], "event-queue")
+    open_page(one, trouble[:-1] + ["wait 1s", "message 20 is lost", "next"], "event-queue")
     overflow = one.execute_script("return document.documentElement.scrollWidth") - width
     if overflow > 0:
         fail("at a width of %d the page is %d wider" % (width, overflow))

@@ -93,10 +93,11 @@ extension PlaygroundWorld {
       })
     state["timers"] = .array(timers(of: client))
     state["signals"] = .array(
-      PlaygroundStep.signals.map { word, signal in
+      PlaygroundStep.signals.map { word, sentence, signal in
         .object(
           JSONObject(
-            of: ("word", .string(word)), ("ignored", .bool(ignores(signal, client)))))
+            of: ("word", .string(word)), ("sentence", .string(sentence)),
+            ("ignored", .bool(ignores(signal, client)))))
       })
     return state
   }
@@ -188,7 +189,7 @@ extension PlaygroundWorld {
 
   private func state(of note: Note) -> JSONObject {
     JSONObject(
-      of: ("at", number(note.at)), ("client", note.client.map { number($0 + 1) }),
-      ("text", .string(note.text)))
+      of: ("at", number(note.at)), ("who", .string(note.who)),
+      ("client", note.client.map { number($0 + 1) }), ("text", .string(note.text)))
   }
 }

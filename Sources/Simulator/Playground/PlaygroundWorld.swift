@@ -4,7 +4,7 @@ internal import UpdateMachine
 // Playground: the room of a world in which nothing happens by chance. A person decides what happens
 // next, and sees the real clients and the real server of a protocol at work.
 //
-// Playground may use: Comparison, Run.
+// Playground may use: Comparison, Run, Words.
 
 /// A server and a few clients of one protocol, whose users edit items. It performs what clients and
 /// server want, one thing at a time, and decides nothing. A value: a copy is a fork.
@@ -78,9 +78,26 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   /// A line of the conversation.
   struct Note: Sendable {
     let at: Moment
-    /// `nil`: the server.
-    let client: Int?
+    let about: About
     let text: String
+
+    enum About: Sendable {
+      case server
+      case client(Int)
+      case message(Int)
+    }
+
+    var client: Int? {
+      if case .client(let client) = about { client } else { nil }
+    }
+
+    var who: String {
+      switch about {
+      case .server: "server"
+      case .client(let client): "client \(client + 1)"
+      case .message(let index): "message \(index + 1)"
+      }
+    }
   }
 
   var server: Compared.Server
@@ -220,7 +237,7 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
     devices[client].isOnline = false
     note(client, "loses its network")
     for index in messages.indices where messages[index].client == client {
-      if case .travels = messages[index].fate { messages[index].fate = .lost(now) }
+      if case .travels = messages[index].fate { lose(index) }
     }
     for index in exchanges.indices
     where exchanges[index].isOpen && exchanges[index].client == client {
@@ -261,18 +278,23 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   // MARK: Messages
 
   /// Takes a message out of its way: it is lost.
-  mutating func lose(_ index: Int) { messages[index].fate = .lost(now) }
+  mutating func lose(_ index: Int) {
+    messages[index].fate = .lost(now)
+    note(message: index, "is lost")
+  }
 
   /// A second copy arrives as long after the first as it was on its way.
   mutating func repeatMessage(_ index: Int) {
     var copy = messages[index]
     copy.arrives = copy.arrives + latency
     messages.append(copy)
+    note(message: index, "is repeated as message \(messages.count)")
   }
 
   /// Brings a message to its end at once.
   mutating func deliver(_ index: Int) {
     messages[index].fate = .arrived(now)
+    note(message: index, "arrives")
     let message = messages[index]
     let exchange = exchanges[message.exchange]
     if let answer = message.answer {
@@ -322,6 +344,7 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
       Message(
         client: client, incarnation: device.incarnation, exchange: exchanges.count - 1,
         text: name, sent: now, arrives: now + latency, answer: nil))
+    note(message: messages.count - 1, "leaves client \(client + 1): \(name)")
   }
 
   private mutating func reply(_ exchange: Int, _ reply: Compared.Server.Reply) {
@@ -346,11 +369,12 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   private mutating func answer(_ exchange: Int, _ input: Client.Input, _ text: String) {
     let client = exchanges[exchange].client
     note(nil, "answers \(exchanges[exchange].name) of client \(client + 1): \(text)")
-    guard devices[client].isOnline else { return }
+    guard devices[client].isOnline else { return note(client, "cannot be reached") }
     messages.append(
       Message(
         client: client, incarnation: exchanges[exchange].incarnation, exchange: exchange,
         text: text, sent: now, arrives: now + latency, answer: input))
+    note(message: messages.count - 1, "leaves for client \(client + 1)")
   }
 
   mutating func takeFinished() {
@@ -374,8 +398,15 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   }
 
   mutating func note(_ client: Int?, _ text: String) {
-    notes.append(Note(at: now, client: client, text: text))
+    notes.append(Note(at: now, about: client.map { .client($0) } ?? .server, text: text))
   }
+
+  mutating func note(message index: Int, _ text: String) {
+    notes.append(Note(at: now, about: .message(index), text: text))
+  }
+
+  /// The conversation as text.
+  var told: [String] { notes.map { "\($0.at): \($0.who) \($0.text)" } }
 
   private mutating func perform(_ effects: Client.Effects, by client: Int) {
     effects.each { effect in
