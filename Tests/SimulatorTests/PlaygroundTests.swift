@@ -240,7 +240,7 @@ import UpdateMachine
     #expect(session.objection(to: "client 1 shows nothing") == nil)
     #expect(session.objection(to: "client 1 has 1 pending") == "0")
     #expect(session.objection(to: "client 1's change 1 is uncertain") == "not pending")
-    #expect(session.objection(to: "client 2 shows Milk") == "nothing")
+    #expect(session.objection(to: "client 2 shows Milk") == "there is no client 2, only 1")
     #expect(
       session.objection(to: "client 1 claims conected")
         == "expected unknown, connecting, connected, unreachable, resting or halted, "

@@ -51,6 +51,16 @@ enum PlaygroundSight: Sendable {
     }
   }
 
+  /// The client that it is about; `nil`: it is about the server.
+  var client: Int? {
+    switch self {
+    case .serverHas: nil
+    case .shows(let number, _), .claims(let number, _), .isIn(let number, _),
+      .pending(let number, _), .change(let number, _, _):
+      number
+    }
+  }
+
   static let claims = [
     "unknown", "connecting", "connected", "unreachable", "resting", "halted",
   ]
@@ -96,9 +106,10 @@ extension PlaygroundSession {
   /// Says what is to be seen instead; `nil`: it is as the sight says.
   func objection(to sight: PlaygroundSight) -> String? {
     let state = object
-    func client(_ number: Int) -> JSONValue? {
-      let clients = state["clients"]?.array ?? []
-      return clients.indices.contains(number - 1) ? clients[number - 1] : nil
+    let clients = state["clients"]?.array ?? []
+    func client(_ number: Int) -> JSONValue? { clients[number - 1] }
+    if let number = sight.client, !clients.indices.contains(number - 1) {
+      return "there is no client \(number), only \(clients.count)"
     }
     switch sight {
     case .serverHas(let titles): return objection(to: titles, in: state["server"])

@@ -439,7 +439,8 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
       case .push(let push, let finger):
         send(
           .push(Compared.request(push, at: finger)), push.id,
-          "push of \(push.mutations.count)", by: client)
+          "push of \(push.mutations.count) change" + (push.mutations.count == 1 ? "" : "s"),
+          by: client)
       case .arm(let timer, let range):
         // A person can follow a wait more easily if it always lasts as long as it may.
         tasks.append(Task(client: client, at: max(range.latest, now), what: .timer(timer)))

@@ -1,6 +1,6 @@
-// Scenario: the room of conversations as text. A text has a client's inputs, one per line, and
-// below each the machine's answer. The room owns the language, the player and the golden output. It
-// reads no files.
+// Scenario: the room of conversations as text. A text has what happens, a line each, and below each
+// line what came of it. The room owns the language of machines, the player of all texts and the
+// golden output. It reads no files.
 //
 // Scenario may use: Agenda, Choices, Playground, Words.
 
@@ -64,6 +64,12 @@
 /// A run draws only when a timer fires: uniformly from the timer's range (``Choices``). So the same
 /// text gives the same output everywhere. The format follows that of etcd's raft
 /// (`interaction_test.go`).
+///
+/// A scenario whose first directive is a line such as `world event-queue clients=2` is about whole
+/// clients with their server. Its directives are the steps of a playground, such as
+/// `client 1 creates Milk`, and `see` before what is to be seen, such as
+/// `see client 1 shows Milk`. What is not to be seen is an error. The article *Writing scenarios*
+/// has them all.
 package enum Scenario {
   /// Returns the same text with fresh output. A scenario passes if this text equals the old one.
   ///
