@@ -31,7 +31,7 @@ struct Entry {
     print("small view \(view.counts.generated), \(view.counts.distinct), \(view.coverage)")
     let mail = Explorer(SmallMessages(changes: 1)).run()
     print("small mail \(mail.counts.generated), \(mail.counts.distinct)")
-    for spoken in LibraryWorld.SpokenProtocol.allCases { print(playground(spoken)) }
+    for played in PlayedProtocol.allCases { print(playground(played)) }
     knowledge()
     print(lifeOfMap())
     lifeOfOutbox()
@@ -39,8 +39,8 @@ struct Entry {
   }
 
   /// Directs two clients of a protocol through trouble. Returns a digest of all that a page shows.
-  static func playground(_ spoken: LibraryWorld.SpokenProtocol) -> String {
-    var session = PlaygroundSession(spoken, clients: 2)
+  static func playground(_ played: PlayedProtocol) -> String {
+    var session = PlaygroundSession(played, clients: 2)
     let steps = [
       "wait 2min", "client 1 creates Milk", "next", "next", "client 2 goes off line",
       "client 1 creates Tea", "wait 30s",
@@ -50,7 +50,7 @@ struct Entry {
     for step in steps { if let why = session.perform(step) { print("\(step): \(why)") } }
     var digest = StateDigest()
     session.state.fold(into: &digest)
-    return "playground \(spoken.rawValue) \(digest)"
+    return "playground \(played.rawValue) \(digest)"
   }
 
   /// Prints a digest of what is known after a long history of inserts and removals.

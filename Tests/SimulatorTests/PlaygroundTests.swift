@@ -8,8 +8,6 @@ import UpdateMachine
 
 /// Tests the world that a person directs: every step does what it says, and nothing traps.
 @Suite struct PlaygroundTests {
-  typealias SpokenProtocol = LibraryWorld.SpokenProtocol
-
   /// The state of a session, read as JSON.
   private func state(_ session: PlaygroundSession) throws -> JSONObject {
     try #require(try JSONValue(parsing: session.state).object)
@@ -26,9 +24,9 @@ import UpdateMachine
     }
   }
 
-  @Test(arguments: SpokenProtocol.allCases)
-  func `what one user makes, the other sees`(spoken: SpokenProtocol) throws {
-    var session = PlaygroundSession(spoken, clients: 2)
+  @Test(arguments: PlayedProtocol.allCases)
+  func `what one user makes, the other sees`(played: PlayedProtocol) throws {
+    var session = PlaygroundSession(played, clients: 2)
     perform(["wait 2min", "client 1 creates Milk", "wait 2min"], &session)
     for client in try clients(session) {
       #expect(client["items"] == [["item": 1, "fields": ["title": "Milk"]]], "\(client)")
@@ -38,11 +36,11 @@ import UpdateMachine
     }
   }
 
-  @Test(arguments: SpokenProtocol.allCases)
+  @Test(arguments: PlayedProtocol.allCases)
   func `after all kinds of trouble everybody shows what the server has`(
-    spoken: SpokenProtocol
+    played: PlayedProtocol
   ) throws {
-    var session = PlaygroundSession(spoken, clients: 2)
+    var session = PlaygroundSession(played, clients: 2)
     perform(["wait 2min", "client 1 creates Milk", "next", "next"], &session)
     let open = try #require(try state(session)["messages"]?.array)
     for number in 1...open.count where open[number - 1]["fate"] == "travels" {
@@ -144,8 +142,8 @@ import UpdateMachine
     #expect(session.state == before)
   }
 
-  @Test(arguments: SpokenProtocol.allCases)
-  func `no steps make it trap`(spoken: SpokenProtocol) {
+  @Test(arguments: PlayedProtocol.allCases)
+  func `no steps make it trap`(played: PlayedProtocol) {
     let words = [
       "next", "next", "next", "wait 1s", "wait 1min", "arrives", "is lost", "is repeated",
       "client 1 creates a",
@@ -163,7 +161,7 @@ import UpdateMachine
     ]
     for seed in 1...12 as ClosedRange<UInt64> {
       var random = SplitMix(seed)
-      var session = PlaygroundSession(spoken, clients: 2)
+      var session = PlaygroundSession(played, clients: 2)
       for _ in 0..<150 {
         var step = words[Int(random.below(UInt64(words.count)))]
         if ["arrives", "is lost", "is repeated"].contains(step) {
@@ -205,7 +203,7 @@ import UpdateMachine
   @Test(arguments: lessons.indices)
   func `what a lesson says is to be seen`(index: Int) {
     let lesson = Self.lessons[index]
-    var session = PlaygroundSession(lesson.spoken, clients: lesson.clients)
+    var session = PlaygroundSession(lesson.played, clients: lesson.clients)
     for (number, scene) in lesson.scenes.enumerated() {
       for act in scene.acts {
         let found =

@@ -17,7 +17,7 @@ internal import UpdateMachine
 ///     ? What the learner is asked before the next scene.
 package struct PlaygroundLesson: Sendable {
   package internal(set) var title: String
-  package internal(set) var spoken = LibraryWorld.SpokenProtocol.eventQueue
+  package internal(set) var played = PlayedProtocol.eventQueue
   package internal(set) var clients = 2
   package internal(set) var complaint = ""
   package internal(set) var scenes: [Scene] = []
@@ -99,10 +99,10 @@ package struct PlaygroundLesson: Sendable {
 
   private mutating func takeHead(_ line: Substring) -> String? {
     if let name = line.after("protocol ") {
-      guard let spoken = LibraryWorld.SpokenProtocol(rawValue: name) else {
+      guard let played = PlayedProtocol(rawValue: name) else {
         return "there is no protocol \(name)"
       }
-      self.spoken = spoken
+      self.played = played
     } else if let count = line.after("clients ") {
       guard let clients = Int(count), PlaygroundSession.clientsAllowed.contains(clients) else {
         return "1 to 4 clients"
@@ -123,7 +123,7 @@ package struct PlaygroundLesson: Sendable {
 
   private var json: JSONObject {
     JSONObject(
-      of: ("title", .string(title)), ("protocol", .string(spoken.rawValue)),
+      of: ("title", .string(title)), ("protocol", .string(played.rawValue)),
       ("clients", JSONValue(integerLiteral: Int64(clients))), ("complaint", .string(complaint)),
       (
         "scenes",

@@ -10,6 +10,7 @@ package struct PlaygroundSession: Sendable {
     case recordSync(PlaygroundWorld<ComparedRecords>)
     case tableSync(PlaygroundWorld<ComparedTables>)
     case eventStream(PlaygroundWorld<ComparedStream>)
+    case messages(PlaygroundWorld<PlayedMessages>)
   }
 
   private var world: AnyWorld
@@ -18,24 +19,25 @@ package struct PlaygroundSession: Sendable {
   package static var clientsAllowed: ClosedRange<Int> { 1...4 }
 
   /// - Parameter clients: as many clients as are allowed at the most, and one at least.
-  package init(_ spoken: LibraryWorld.SpokenProtocol, clients: Int) {
+  package init(_ played: PlayedProtocol, clients: Int) {
     let clients = min(max(clients, 1), PlaygroundSession.clientsAllowed.upperBound)
     let latency = TimeSpan.milliseconds(100)
     world =
-      switch spoken {
+      switch played {
       case .eventQueue: .eventQueue(PlaygroundWorld(clients: clients, latency: latency))
       case .clientView: .clientView(PlaygroundWorld(clients: clients, latency: latency))
       case .recordSync: .recordSync(PlaygroundWorld(clients: clients, latency: latency))
       case .tableSync: .tableSync(PlaygroundWorld(clients: clients, latency: latency))
       case .eventStream: .eventStream(PlaygroundWorld(clients: clients, latency: latency))
+      case .messages: .messages(PlaygroundWorld(clients: clients, latency: latency))
       }
   }
 
   /// Reads a line such as "world event-queue clients=2".
   init(_ words: inout Words) throws(ScenarioError) {
     try words.require("world")
-    let names = LibraryWorld.SpokenProtocol.allCases.map { $0.rawValue }
-    let spoken = try words.value(Words.list(names)) { LibraryWorld.SpokenProtocol(rawValue: $0) }
+    let names = PlayedProtocol.allCases.map { $0.rawValue }
+    let played = try words.value(Words.list(names)) { PlayedProtocol(rawValue: $0) }
     let allowed = PlaygroundSession.clientsAllowed
     let expected = "clients= and a number from \(allowed.lowerBound) to \(allowed.upperBound)"
     let clients = try words.value(expected) { word -> Int? in
@@ -45,7 +47,7 @@ package struct PlaygroundSession: Sendable {
       return allowed.contains(count) ? count : nil
     }
     try words.requireEnd()
-    self.init(spoken, clients: clients)
+    self.init(played, clients: clients)
   }
 
   /// Does a step. Returns why it cannot be done; `nil`: it is done. What cannot be done changes
@@ -77,6 +79,9 @@ package struct PlaygroundSession: Sendable {
     case .eventStream(var some):
       defer { world = .eventStream(some) }
       return some.perform(step)
+    case .messages(var some):
+      defer { world = .messages(some) }
+      return some.perform(step)
     }
   }
 
@@ -91,6 +96,7 @@ package struct PlaygroundSession: Sendable {
     case .recordSync(let some): some.state
     case .tableSync(let some): some.state
     case .eventStream(let some): some.state
+    case .messages(let some): some.state
     }
   }
 
@@ -102,6 +108,7 @@ package struct PlaygroundSession: Sendable {
     case .recordSync(let some): some.told
     case .tableSync(let some): some.told
     case .eventStream(let some): some.told
+    case .messages(let some): some.told
     }
   }
 }
@@ -139,6 +146,7 @@ extension PlaygroundWorld {
     case .latency(let span):
       guard span <= .seconds(600) else { return "that is too long" }
       latency = span
+    case .somebody(let act): return happen(act)
     case .client(let number, let what):
       guard devices.indices.contains(number - 1) else {
         return "there is no client \(number), only \(devices.count)"
@@ -165,7 +173,10 @@ extension PlaygroundWorld {
     case .sleep(let span): sleep(client, for: span)
     case .crash where device.isRunning: crash(client)
     case _ where !device.isRunning: return "the app does not run"
-    case .create(let title): return make(.create(itemCount + 1, title: title), on: client)
+    case .open(let topic): return open(topic, on: client)
+    case .look(let look): return self.look(look, on: client)
+    case .close: return close(client)
+    case .create(let title): return make(.create(made.itemCount + 1, title: title), on: client)
     case .rename(let item, let title):
       return make(.set(item, field: "title", to: title), on: client)
     case .delete(let item): return make(.delete(item), on: client)

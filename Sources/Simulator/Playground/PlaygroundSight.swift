@@ -130,9 +130,19 @@ extension PlaygroundSession {
   }
 
   private func objection(to titles: [String], in place: JSONValue?) -> String? {
-    let shown = (place?["items"]?.array ?? []).map { $0["fields"]?["title"]?.string ?? "" }
+    let shown = PlaygroundSession.titles(of: place?["items"])
     if shown == titles { return nil }
     return shown.isEmpty ? "nothing" : shown.joined(separator: ", ")
+  }
+
+  /// The titles of things, with "a gap" for each gap and "formerly" before what may be there no
+  /// more.
+  static func titles(of things: JSONValue?) -> [String] {
+    (things?.array ?? []).map { thing in
+      if thing["gap"] != nil { return "a gap" }
+      let title = thing["fields"]?["title"]?.string ?? ""
+      return thing["former"] == nil ? title : "formerly \(title)"
+    }
   }
 
   private static func stage(of ticket: MutationTicket, in client: JSONValue?) -> String {

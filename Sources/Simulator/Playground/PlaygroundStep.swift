@@ -18,6 +18,8 @@ enum PlaygroundStep: Sendable {
   case expire
   /// The server restarts, with or without what it knows of its clients.
   case restart(keepingQueues: Bool)
+  /// Somebody changes posts at the server.
+  case somebody(Somebody)
   /// Something happens at a client. Clients are numbered from 1.
   case client(Int, AtClient)
 
@@ -28,6 +30,10 @@ enum PlaygroundStep: Sendable {
     /// The user writes the title of an item.
     case rename(Int64, title: String)
     case delete(Int64)
+    /// The user opens a window on a topic; `nil`: on the whole channel.
+    case open(topic: String?)
+    case look(Look)
+    case close
     /// The user decides about a change that is refused or uncertain.
     case retry(MutationTicket)
     case discard(MutationTicket)
@@ -45,6 +51,30 @@ enum PlaygroundStep: Sendable {
     case clock(TimeSpan)
   }
 
+  /// What somebody does to posts, which have numbers.
+  enum Somebody: Sendable {
+    case post(String, topic: String)
+    case change(Int64, to: String)
+    case delete(Int64)
+    case move(Int64, topic: String)
+
+    /// The post that must be there.
+    var post: Int64? {
+      switch self {
+      case .post: nil
+      case .change(let post, _), .delete(let post), .move(let post, _): post
+      }
+    }
+  }
+
+  /// Where a user looks in a list.
+  enum Look: Hashable, Sendable {
+    case up
+    case down
+    case at(Int64)
+    case atEnd
+  }
+
   /// The signals that an app can give, each with the end of a sentence about a client.
   static let signals: [(word: String, sentence: String, signal: AppSignal)] = [
     ("foregrounded", "comes to the foreground", .foregrounded),
@@ -58,7 +88,7 @@ enum PlaygroundStep: Sendable {
   ]
 
   /// The words with which a step can begin.
-  static let beginnings = ["next", "wait", "client", "message", "messages", "the"]
+  static let beginnings = ["next", "wait", "client", "message", "messages", "the", "somebody"]
 
   /// Reads a line that is a step.
   init(_ words: inout Words) throws(ScenarioError) {
@@ -72,6 +102,7 @@ enum PlaygroundStep: Sendable {
     case "client":
       let client = try words.client()
       self = .client(client.number, try AtClient(&words, itsOwn: client.isOwner))
+    case "somebody": self = .somebody(try PlaygroundStep.somebody(&words))
     case _: self = try PlaygroundStep.server(&words)
     }
     try words.requireEnd()
@@ -81,6 +112,29 @@ enum PlaygroundStep: Sendable {
     let number = try words.ordinal("message")
     if try words.take(oneOf: ["arrives", "is"]) == "arrives" { return .deliver(number) }
     return try words.take(oneOf: ["lost", "repeated"]) == "lost" ? .lose(number) : .repeat(number)
+  }
+
+  private static func somebody(_ words: inout Words) throws(ScenarioError) -> Somebody {
+    let verb = try words.take(oneOf: ["posts", "changes", "deletes", "moves"])
+    if verb == "posts" {
+      let error = words.error("a text, then \"in\" and a topic")
+      let text = Array(try words.rest("a text, then \"in\" and a topic").utf8)
+      // The last "in" counts: a text may have one, too.
+      let mark = Array(" in ".utf8)
+      for start in text.indices.reversed() where text[start...].starts(with: mark) {
+        guard start > 0, start + mark.count < text.count else { break }
+        return .post(
+          String(decoding: text[..<start], as: UTF8.self),
+          topic: String(decoding: text[(start + mark.count)...], as: UTF8.self))
+      }
+      throw error
+    }
+    try words.require("post")
+    let post = Int64(try words.ordinal("post"))
+    guard verb != "deletes" else { return .delete(post) }
+    try words.require("to")
+    return verb == "moves"
+      ? .move(post, topic: try words.rest("a topic")) : .change(post, to: try words.rest("a text"))
   }
 
   private static func server(_ words: inout Words) throws(ScenarioError) -> PlaygroundStep {
@@ -103,10 +157,11 @@ extension PlaygroundStep.AtClient {
       return
     }
     let verbs = [
-      "creates", "renames", "deletes", "sends", "gives", "goes", "comes", "crashes", "starts",
-      "sleeps", "is", "logs",
+      "creates", "renames", "deletes", "opens", "scrolls", "jumps", "closes", "sends", "gives",
+      "goes", "comes", "crashes", "starts", "sleeps", "is", "logs",
     ]
-    switch try words.take(oneOf: verbs) {
+    let verb = try words.take(oneOf: verbs)
+    switch verb {
     case "creates": self = .create(title: try words.rest("a title"))
     case "renames":
       try words.require("item")
@@ -116,6 +171,8 @@ extension PlaygroundStep.AtClient {
     case "deletes":
       try words.require("item")
       self = .delete(Int64(try words.ordinal("item")))
+    case "opens", "scrolls", "jumps", "closes":
+      self = try PlaygroundStep.AtClient.window(verb, &words)
     case "sends":
       self = .retry(try words.change())
       try words.require("again")
@@ -133,6 +190,31 @@ extension PlaygroundStep.AtClient {
     case _:
       try words.require("out")
       self = .tell(.loggedOut)
+    }
+  }
+
+  private static func window(
+    _ verb: String, _ words: inout Words
+  ) throws(ScenarioError) -> Self {
+    switch verb {
+    case "opens":
+      if try words.take(oneOf: ["topic", "the"]) == "topic" {
+        return .open(topic: try words.rest("a topic"))
+      }
+      try words.require("channel")
+      return .open(topic: nil)
+    case "scrolls":
+      return .look(try words.take(oneOf: ["up", "down"]) == "up" ? .up : .down)
+    case "jumps":
+      try words.require("to")
+      if try words.take(oneOf: ["post", "the"]) == "post" {
+        return .look(.at(Int64(try words.ordinal("post"))))
+      }
+      try words.require("end")
+      return .look(.atEnd)
+    case _:
+      try words.require("its", "window")
+      return .close
     }
   }
 
