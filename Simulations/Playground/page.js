@@ -198,13 +198,17 @@ function clock(at) {
 }
 
 function fields(item) {
+  if (item.gap) return 'a gap: ' + item.gap + ' not known';
+  if (item.fields && item.fields.topic) return item.item + ' (' + item.fields.topic + '): ' + item.fields.title;
+  if (item.former && !item.fields) return item.item + ', no longer held';
   return 'item ' + item.item + ': ' + Object.entries(item.fields).map(
     ([name, value]) => name === 'title' ? value : name + ' ' + value).join(', ');
 }
 
 function list(items, nothing) {
   if (!items || !items.length) return [make('li', { class: 'none' }, nothing)];
-  return items.map(item => make('li', {}, fields(item)));
+  return items.map(item => make('li', { class: item.gap ? 'gap' : item.former ? 'former' : null },
+    (item.former ? 'formerly ' : '') + fields(item)));
 }
 
 function button(label, step, extra = {}) {
@@ -226,6 +230,28 @@ function edits(client) {
       make('button', { onclick: () => act(who + ' deletes item ' + which.value) }, 'Delete'));
   }
   return row;
+}
+
+// The window of a client on a list of posts, with what is known of the list: the bar of its IDs.
+function look(client) {
+  const here = client.number, who = 'client ' + here, open = client.window;
+  const box = make('div', {});
+  const topic = make('input', { type: 'text', 'aria-label': 'Topic to open, client ' + here, size: '6', value: 'lunch' });
+  const post = make('input', { type: 'text', 'aria-label': 'Post to jump to, client ' + here, size: '3', value: '3' });
+  if (open) {
+    box.append(make('p', { class: 'hint' }, 'A window on ' + open.list + '. What is known of the list: # a post, = known to have none, . a gap.'),
+      make('p', { class: 'knowledge', role: 'img', 'aria-label': 'Known of ' + open.list + ': ' + open.bar }, open.bar));
+  }
+  const row = make('div', { class: 'buttons', role: 'group', 'aria-label': 'Window, client ' + here }, topic,
+    make('button', { onclick: () => act(who + ' opens topic ' + (topic.value || 'lunch')) }, 'Open topic'),
+    button('Open the channel', who + ' opens the channel'));
+  if (open) {
+    row.append(button('Scroll up', who + ' scrolls up'), button('Scroll down', who + ' scrolls down'), post,
+      make('button', { onclick: () => act(who + ' jumps to post ' + post.value) }, 'Jump to post'),
+      button('Jump to the end', who + ' jumps to the end'), button('Close the window', who + ' closes its window'));
+  }
+  box.append(row);
+  return box;
 }
 
 function changes(client) {
@@ -254,8 +280,12 @@ function card(client, now) {
   if (client.running) {
     box.append(make('p', { class: 'hint' }, client.isLevel ? 'Shows what the server has.'
       : client.hasView ? 'Differs from the server.' : 'Shows nothing yet.'));
-    box.append(make('ul', { class: 'items', 'aria-label': 'Items, client ' + here },
-      ...list(client.items, 'no items')), changes(client), edits(client));
+    const playsPosts = branches[current].spoken === 'messages';
+    if (!playsPosts || client.window) {
+      box.append(make('ul', { class: 'items', 'aria-label': 'Items, client ' + here },
+        ...list(client.items, playsPosts ? 'no posts' : 'no items')));
+    }
+    box.append(...(playsPosts ? [look(client)] : [changes(client), edits(client)]));
     const status = client.status;
     box.append(make('ul', { class: 'statuses', 'aria-label': 'Status of the machine, client ' + here },
       ...statuses.map(name => {
@@ -308,7 +338,7 @@ function svg(name, attributes, text) {
 function picture(world) {
   const moments = new Set([0, world.now]);
   for (const one of world.messages) { moments.add(one.sent); if (one.fate !== 'travels') moments.add(one.at); }
-  const marks = world.notes.filter(note => !note.who.startsWith('message')).map(note => ({ note, status: (note.text.match(/→ ([A-Za-z.]+(?:\([a-z]+\))?)/) || [])[1] }));
+  const marks = world.notes.filter(note => note.client || note.who === 'server').map(note => ({ note, status: (note.text.match(/→ ([A-Za-z.]+(?:\([a-z]+\))?)/) || [])[1] }));
   for (const mark of marks) moments.add(mark.note.at);
   const sorted = [...moments].sort((one, other) => one - other).slice(-400);
   const rows = new Map(sorted.map((at, row) => [at, 18 + row * 24]));
@@ -401,6 +431,7 @@ function show() {
   $('step').textContent = 'step ' + branch.at + ' of ' + branch.steps.length
     + (branch.at ? ': ' + branch.steps[branch.at - 1] : '');
   $('truth').replaceChildren(...list(world.server.items, 'no items'));
+  $('somebody').hidden = branch.spoken !== 'messages';
   $('logs').textContent = world.server.changes + (world.server.changes === 1 ? ' change' : ' changes') + '. Logs: ' + (world.server.logs.join(', ') || 'none') + '.'
     + (world.server.held.length ? ' Holds polls of client ' + world.server.held.join(', ') + '.' : '');
   $('clients').replaceChildren(...world.clients.map(client => card(client, world.now)));
@@ -426,6 +457,11 @@ load().then(() => {
   $('play').onclick = play;
   $('speed').onchange = () => { if (timer) { stop(); play(); } };
   $('latency').onchange = () => act('messages take ' + $('latency').value + 'ms');
+  const post = () => 'post ' + $('post-number').value;
+  $('post').onclick = () => act('somebody posts ' + $('post-text').value + ' in ' + $('post-topic').value);
+  $('post-change').onclick = () => act('somebody changes ' + post() + ' to ' + $('post-text').value);
+  $('post-move').onclick = () => act('somebody moves ' + post() + ' to ' + $('post-topic').value);
+  $('post-delete').onclick = () => act('somebody deletes ' + post());
   $('new').onclick = () => {
     $('scenes').replaceChildren();
     $('go-on').hidden = true;

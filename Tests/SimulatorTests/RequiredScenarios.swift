@@ -20,6 +20,8 @@ enum RequiredScenarios {
     "record-conflict",
     "background",
     "half-open",
+    "gaps",
+    "page-race",
   ]
 
   /// For TheMachine §4. A name has the status, the input, and what makes the difference.

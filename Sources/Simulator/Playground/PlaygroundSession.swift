@@ -100,15 +100,15 @@ package struct PlaygroundSession: Sendable {
     }
   }
 
-  /// What has happened, a line each.
-  var told: [String] {
+  /// What has happened, a line each, after so many lines of it.
+  func told(after count: Int) -> [String] {
     switch world {
-    case .eventQueue(let some): some.told
-    case .clientView(let some): some.told
-    case .recordSync(let some): some.told
-    case .tableSync(let some): some.told
-    case .eventStream(let some): some.told
-    case .messages(let some): some.told
+    case .eventQueue(let some): some.told(after: count)
+    case .clientView(let some): some.told(after: count)
+    case .recordSync(let some): some.told(after: count)
+    case .tableSync(let some): some.told(after: count)
+    case .eventStream(let some): some.told(after: count)
+    case .messages(let some): some.told(after: count)
     }
   }
 }

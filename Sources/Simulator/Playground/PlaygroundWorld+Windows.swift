@@ -62,7 +62,8 @@ extension PlaygroundWorld {
       shownBy: devices[client].client, through: devices[client].window, made)
     let titles = PlaygroundSession.titles(of: things)
     let shown = titles.isEmpty ? "nothing" : titles.joined(separator: ", ")
-    notes.append(Note(at: now, about: .window(client), text: "shows \(shown) \(picture.bar)"))
+    notes.append(
+      Note(at: now, about: .window(client), text: "shows \(shown); knows \(picture.bar)"))
   }
 }
 

@@ -110,6 +110,8 @@ struct PlaygroundWorld<App: PlayedApp> {
   var devices: [Device]
   var now = Moment(milliseconds: 0)
   var messages: [Message] = []
+  /// The messages on their way, in the order in which they left.
+  private var travelling: [Int] = []
   var exchanges: [Exchange] = []
   var tasks: [Task] = []
   var notes: [Note] = []
@@ -147,12 +149,10 @@ struct PlaygroundWorld<App: PlayedApp> {
       if let known = next, known.at <= at { return }
       next = (due, at)
     }
-    for (index, message) in messages.enumerated() {
-      guard case .travels = message.fate else { continue }
-      let isAnswer = message.answer != nil
-      consider(
-        .message(index),
-        isAnswer ? max(message.arrives, devices[message.client].asleepUntil) : message.arrives)
+    for index in travelling {
+      let wakes =
+        messages[index].answer == nil ? now : devices[messages[index].client].asleepUntil
+      consider(.message(index), max(messages[index].arrives, wakes))
     }
     for (index, task) in tasks.enumerated() {
       consider(.task(index), max(task.at, devices[task.client].asleepUntil))
@@ -243,9 +243,7 @@ struct PlaygroundWorld<App: PlayedApp> {
   mutating func goOffline(_ client: Int) {
     devices[client].isOnline = false
     note(client, "loses its network")
-    for index in messages.indices where messages[index].client == client {
-      if case .travels = messages[index].fate { lose(index) }
-    }
+    for index in travelling where messages[index].client == client { lose(index) }
     for index in exchanges.indices
     where exchanges[index].isOpen && exchanges[index].client == client {
       exchanges[index].isOpen = false
@@ -285,9 +283,15 @@ struct PlaygroundWorld<App: PlayedApp> {
 
   // MARK: Messages
 
+  private mutating func leave(_ message: Message) {
+    travelling.append(messages.count)
+    messages.append(message)
+  }
+
   /// Takes a message out of its way: it is lost.
   mutating func lose(_ index: Int) {
     messages[index].fate = .lost(now)
+    travelling.removeAll { $0 == index }
     note(message: index, "is lost")
   }
 
@@ -295,13 +299,14 @@ struct PlaygroundWorld<App: PlayedApp> {
   mutating func repeatMessage(_ index: Int) {
     var copy = messages[index]
     copy.arrives = copy.arrives + latency
-    messages.append(copy)
+    leave(copy)
     note(message: index, "is repeated as message \(messages.count)")
   }
 
   /// Brings a message to its end at once.
   mutating func deliver(_ index: Int) {
     messages[index].fate = .arrived(now)
+    travelling.removeAll { $0 == index }
     note(message: index, "arrives")
     let message = messages[index]
     let exchange = exchanges[message.exchange]
@@ -352,7 +357,7 @@ struct PlaygroundWorld<App: PlayedApp> {
       return tasks.append(
         Task(client: client, at: now + .milliseconds(10), what: .told(input)))
     }
-    messages.append(
+    leave(
       Message(
         client: client, incarnation: device.incarnation, exchange: exchanges.count - 1,
         text: name, sent: now, arrives: now + latency, answer: nil))
@@ -382,7 +387,7 @@ struct PlaygroundWorld<App: PlayedApp> {
     let client = exchanges[exchange].client
     note(nil, "answers \(exchanges[exchange].name) of client \(client + 1): \(text)")
     guard devices[client].isOnline else { return note(client, "cannot be reached") }
-    messages.append(
+    leave(
       Message(
         client: client, incarnation: exchanges[exchange].incarnation, exchange: exchange,
         text: text, sent: now, arrives: now + latency, answer: input))
@@ -417,8 +422,10 @@ struct PlaygroundWorld<App: PlayedApp> {
     notes.append(Note(at: now, about: .message(index), text: text))
   }
 
-  /// The conversation as text.
-  var told: [String] { notes.map { "\($0.at): \($0.who) \($0.text)" } }
+  /// The conversation as text, after so many lines of it.
+  func told(after count: Int) -> [String] {
+    notes[count...].map { "\($0.at): \($0.who) \($0.text)" }
+  }
 
   mutating func perform(_ effects: Client.Effects, by client: Int) {
     if !effects.windows.isEmpty { noteWindow(of: client) }

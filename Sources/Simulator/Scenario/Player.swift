@@ -50,7 +50,7 @@ struct SessionPlayer {
       throw words.error("a first line such as \"world event-queue clients=2\"")
     }
     session = try PlaygroundSession(&words)
-    beginning = session.told
+    beginning = session.told(after: 0)
     told = beginning.count
   }
 
@@ -69,9 +69,9 @@ struct SessionPlayer {
     if let refusal = session.perform(try PlaygroundStep(&words)) {
       throw SessionPlayer.error(whole, "a step that can be done now", "\(refusal)")
     }
-    let all = session.told
-    defer { told = all.count }
-    return Array(all[told...])
+    let new = session.told(after: told)
+    told += new.count
+    return new
   }
 
   private func see(_ words: inout Words) throws(ScenarioError) {
