@@ -137,6 +137,30 @@ function readHash() {
   return [spoken, Number(count) || 1, steps ? steps.split(',').map(decodeURIComponent) : []];
 }
 
+// Plays a text from its beginning: a line for the world, then steps, and what is to be seen.
+function playText(text) {
+  const head = text.match(/^world (\S+) clients=([1-4])$/m);
+  if (!head || ![...$('protocol').options].some(option => option.value === head[1])) {
+    return say('A text begins with a line such as: world event-queue clients=2');
+  }
+  startAnew(head[1], Number(head[2]), []);
+  let wrong = '';
+  for (const [index, line] of text.split('\n').entries()) {
+    if (wrong || !line.trim() || /^(#|  |world )/.test(line)) continue;
+    const branch = branches[current], sight = line.match(/^see (.*)/);
+    if (sight) {
+      machine.playground_see(branch.handle, send(sight[1]));
+      wrong = receive() && 'expected ' + sight[1] + ', found ' + receive();
+    } else {
+      wrong = perform(branch, line);
+      if (!wrong) branch.at = branch.steps.push(line);
+    }
+    if (wrong) wrong = 'Line ' + (index + 1) + ': ' + wrong + '.';
+  }
+  show();
+  say(wrong);
+}
+
 // MARK: Lessons
 
 let lessons = [], lesson = null, scene = 0;
@@ -430,6 +454,9 @@ function show() {
   $('scrub').value = branch.at;
   $('step').textContent = 'step ' + branch.at + ' of ' + branch.steps.length
     + (branch.at ? ': ' + branch.steps[branch.at - 1] : '');
+  if (document.activeElement !== $('text')) {
+    $('text').value = ['world ' + branch.spoken + ' clients=' + branch.count, ...branch.steps.slice(0, branch.at), ''].join('\n');
+  }
   $('truth').replaceChildren(...list(world.server.items, 'no items'));
   $('somebody').hidden = branch.spoken !== 'messages';
   $('logs').textContent = world.server.changes + (world.server.changes === 1 ? ' change' : ' changes') + '. Logs: ' + (world.server.logs.join(', ') || 'none') + '.'
@@ -454,6 +481,9 @@ function show() {
 load().then(() => {
   for (const one of document.querySelectorAll('[data-step]')) one.onclick = () => act(one.dataset.step);
   $('next').onclick = () => act('next');
+  $('do').onclick = () => act($('typed').value);
+  $('typed').onkeydown = event => { if (event.key === 'Enter') act($('typed').value); };
+  $('play-text').onclick = () => playText($('text').value);
   $('play').onclick = play;
   $('speed').onchange = () => { if (timer) { stop(); play(); } };
   $('latency').onchange = () => act('messages take ' + $('latency').value + 'ms');

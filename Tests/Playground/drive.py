@@ -202,6 +202,26 @@ if "post 34" not in one.find_element(By.ID, "clients").text or state(one)["clien
     fail("the window shows no posts after its page has come")
 check_controls(one)
 
+open_page(one, ["wait 1s", "client 1 creates Milk"])
+one.find_element(By.XPATH, "//summary[text()='This session as text']").click()
+text = one.find_element(By.ID, "text")
+if text.get_attribute("value") != "world event-queue clients=2\nwait 1s\nclient 1 creates Milk\n":
+    fail("the session as text is " + text.get_attribute("value"))
+text.send_keys("wait 1s\nsee client 2 shows Milk\nclient 2 renames item 1 to Tea\nsee the server has Tea\n")
+press(one, "Play this text")
+said = one.find_element(By.ID, "said").text
+if said != "Line 7: expected the server has Tea, found Milk." or state(one)["clients"][1]["pending"] == []:
+    fail("a text is played, and it says: " + said)
+typed = one.find_element(By.ID, "typed")
+typed.clear()
+typed.send_keys("client 2 dances", Keys.ENTER)
+if "expected creates, renames" not in one.find_element(By.ID, "said").text:
+    fail("a step that is none is not explained")
+typed.clear()
+typed.send_keys("wait 1s", Keys.ENTER)
+if state(one)["server"]["items"][0]["fields"]["title"] != "Tea":
+    fail("a step that is typed is not done")
+
 open_page(one)
 press(one, "1 s passes")
 press(one, "Create")
