@@ -256,15 +256,20 @@ function edits(client) {
   return row;
 }
 
-// The window of a client on a list of posts, with what is known of the list: the bar of its IDs.
+const known = { '#': 'post', '=': 'none', ':': 'none', '[': 'none', ']': 'none', o: 'held', '-': 'held old', '.': '' };
+
+// The window of a client on a list of posts, with what is known of the list.
 function look(client) {
   const here = client.number, who = 'client ' + here, open = client.window;
   const box = make('div', {});
   const topic = make('input', { type: 'text', 'aria-label': 'Topic to open, client ' + here, size: '6', value: 'lunch' });
   const post = make('input', { type: 'text', 'aria-label': 'Post to jump to, client ' + here, size: '3', value: '3' });
   if (open) {
-    box.append(make('p', { class: 'hint' }, 'A window on ' + open.list + '. What is known of the list: # a post, = known to have none, . a gap.'),
-      make('p', { class: 'knowledge', role: 'img', 'aria-label': 'Known of ' + open.list + ': ' + open.bar }, open.bar));
+    const [bar, span] = open.bar.split(' ');
+    box.append(make('p', { class: 'hint' }, 'A window on ' + open.list + '. Below, what is known of IDs ' + span
+      + ': a full bar is a post, half a bar is known to have none, a line is not known.'),
+      make('div', { class: 'knowledge', role: 'img', 'aria-label': 'Known of ' + open.list + ': ' + open.bar },
+        ...[...bar].map(mark => make('span', { class: known[mark] }))));
   }
   const row = make('div', { class: 'buttons', role: 'group', 'aria-label': 'Window, client ' + here }, topic,
     make('button', { onclick: () => act(who + ' opens topic ' + (topic.value || 'lunch')) }, 'Open topic'),
