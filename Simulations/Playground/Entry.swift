@@ -39,8 +39,8 @@ func bytesOfOutput() -> UnsafeMutablePointer<UInt8> {
 /// Opens a session. The input is the protocol's name. Returns its number; −1: no such protocol.
 @_expose(wasm, "playground_open") @_cdecl("playground_open")
 func openSession(_ count: Int32, clients: Int32) -> Int32 {
-  guard let spoken = LibraryWorld.SpokenProtocol(rawValue: text(count)) else { return -1 }
-  return keep(PlaygroundSession(spoken, clients: Int(clients)))
+  guard let played = PlayedProtocol(rawValue: text(count)) else { return -1 }
+  return keep(PlaygroundSession(played, clients: Int(clients)))
 }
 
 /// Opens a session that goes on from where another one is. Returns its number.

@@ -64,7 +64,8 @@ function seek(branch, at) {
     branch.at = 0;
   }
   while (branch.at < at) {
-    perform(branch, branch.steps[branch.at]);
+    const why = perform(branch, branch.steps[branch.at]);
+    if (why) say('Not done: ' + why + '.');
     branch.at += 1;
   }
 }
@@ -136,6 +137,30 @@ function readHash() {
   return [spoken, Number(count) || 1, steps ? steps.split(',').map(decodeURIComponent) : []];
 }
 
+// Plays a text from its beginning: a line for the world, then steps, and what is to be seen.
+function playText(text) {
+  const head = text.match(/^world (\S+) clients=([1-4])$/m);
+  if (!head || ![...$('protocol').options].some(option => option.value === head[1])) {
+    return say('A text begins with a line such as: world event-queue clients=2');
+  }
+  startAnew(head[1], Number(head[2]), []);
+  let wrong = '';
+  for (const [index, line] of text.split('\n').entries()) {
+    if (wrong || !line.trim() || /^(#|  |world )/.test(line)) continue;
+    const branch = branches[current], sight = line.match(/^see (.*)/);
+    if (sight) {
+      machine.playground_see(branch.handle, send(sight[1]));
+      wrong = receive() && 'expected ' + sight[1] + ', found ' + receive();
+    } else {
+      wrong = perform(branch, line);
+      if (!wrong) branch.at = branch.steps.push(line);
+    }
+    if (wrong) wrong = 'Line ' + (index + 1) + ': ' + wrong + '.';
+  }
+  show();
+  say(wrong);
+}
+
 // MARK: Lessons
 
 let lessons = [], lesson = null, scene = 0;
@@ -197,13 +222,17 @@ function clock(at) {
 }
 
 function fields(item) {
+  if (item.gap) return 'a gap: ' + item.gap + ' not known';
+  if (item.fields && item.fields.topic) return item.item + ' (' + item.fields.topic + '): ' + item.fields.title;
+  if (item.former && !item.fields) return item.item + ', no longer held';
   return 'item ' + item.item + ': ' + Object.entries(item.fields).map(
     ([name, value]) => name === 'title' ? value : name + ' ' + value).join(', ');
 }
 
 function list(items, nothing) {
   if (!items || !items.length) return [make('li', { class: 'none' }, nothing)];
-  return items.map(item => make('li', {}, fields(item)));
+  return items.map(item => make('li', { class: item.gap ? 'gap' : item.former ? 'former' : null },
+    (item.former ? 'formerly ' : '') + fields(item)));
 }
 
 function button(label, step, extra = {}) {
@@ -213,36 +242,64 @@ function button(label, step, extra = {}) {
 function fact(name, value) { return [make('dt', {}, name), make('dd', {}, value)]; }
 
 function edits(client) {
-  const here = client.number, items = client.items || [];
+  const here = client.number, who = 'client ' + here, items = client.items || [];
   const name = make('input', { type: 'text', 'aria-label': 'Title, client ' + here, size: '9', value: 'Milk' });
   const which = make('select', { 'aria-label': 'Item to change, client ' + here },
     ...items.map(item => make('option', { value: item.item }, 'item ' + item.item)));
   const row = make('div', { class: 'buttons' }, name,
-    make('button', { onclick: () => act('create ' + here + ' ' + (name.value || 'Milk')) }, 'Create'));
+    make('button', { onclick: () => act(who + ' creates ' + (name.value || 'Milk')) }, 'Create'));
   if (items.length) {
     row.append(which,
-      make('button', { onclick: () => act('set ' + here + ' ' + which.value + ' ' + (name.value || 'Tea')) }, 'Rename'),
-      make('button', { onclick: () => act('delete ' + here + ' ' + which.value) }, 'Delete'));
+      make('button', { onclick: () => act(who + ' renames item ' + which.value + ' to ' + (name.value || 'Tea')) }, 'Rename'),
+      make('button', { onclick: () => act(who + ' deletes item ' + which.value) }, 'Delete'));
   }
   return row;
 }
 
+const known = { '#': 'post', '=': 'none', ':': 'none', '[': 'none', ']': 'none', o: 'held', '-': 'held old', '.': '' };
+
+// The window of a client on a list of posts, with what is known of the list.
+function look(client) {
+  const here = client.number, who = 'client ' + here, open = client.window;
+  const box = make('div', {});
+  const topic = make('input', { type: 'text', 'aria-label': 'Topic to open, client ' + here, size: '6', value: 'lunch' });
+  const post = make('input', { type: 'text', 'aria-label': 'Post to jump to, client ' + here, size: '3', value: '3' });
+  if (open) {
+    const [bar, span] = open.bar.split(' ');
+    box.append(make('p', { class: 'hint' }, 'A window on ' + open.list + '. Below, what is known of IDs ' + span
+      + ': a full bar is a post, half a bar is known to have none, a line is not known.'),
+      make('div', { class: 'knowledge', role: 'img', 'aria-label': 'Known of ' + open.list + ': ' + open.bar },
+        ...[...bar].map(mark => make('span', { class: known[mark] }))));
+  }
+  const row = make('div', { class: 'buttons', role: 'group', 'aria-label': 'Window, client ' + here }, topic,
+    make('button', { onclick: () => act(who + ' opens topic ' + (topic.value || 'lunch')) }, 'Open topic'),
+    button('Open the channel', who + ' opens the channel'));
+  if (open) {
+    row.append(button('Scroll up', who + ' scrolls up'), button('Scroll down', who + ' scrolls down'), post,
+      make('button', { onclick: () => act(who + ' jumps to post ' + post.value) }, 'Jump to post'),
+      button('Jump to the end', who + ' jumps to the end'), button('Close the window', who + ' closes its window'));
+  }
+  box.append(row);
+  return box;
+}
+
 function changes(client) {
+  const who = 'client ' + client.number;
   const all = client.pending.map(change => make('li', {},
     '#' + change.ticket + ' ' + change.change + ': ' + (change.refused ? 'impossible now' : change.stage), ' ',
-    ...(change.stage === 'uncertain' ? [button('Send again', 'retry ' + client.number + ' ' + change.ticket)] : []),
+    ...(change.stage === 'uncertain' ? [button('Send again', who + ' sends change ' + change.ticket + ' again')] : []),
     ...(change.stage === 'uncertain' || change.stage === 'not sent'
-      ? [button('Give up', 'discard ' + client.number + ' ' + change.ticket)] : [])));
+      ? [button('Give up', who + ' gives up change ' + change.ticket)] : [])));
   for (const aside of client.setAside) {
     all.push(make('li', {}, '#' + aside.ticket + ' ' + aside.change + ' is set aside, ' + aside.reason, ' ',
-      button('Try again', 'retry ' + client.number + ' ' + aside.ticket),
-      button('Give up', 'discard ' + client.number + ' ' + aside.ticket)));
+      button('Try again', who + ' sends change ' + aside.ticket + ' again'),
+      button('Give up', who + ' gives up change ' + aside.ticket)));
   }
   return all.length ? make('ul', { class: 'items', 'aria-label': 'Pending changes, client ' + client.number }, ...all) : '';
 }
 
 function card(client, now) {
-  const here = client.number;
+  const here = client.number, who = 'client ' + here;
   const kind = !client.running ? 'trouble' : client.claim === 'connected' ? 'connected'
     : /^(connecting|unknown|resting)/.test(client.claim) ? 'waiting' : 'trouble';
   const box = make('section', { class: 'card', 'aria-labelledby': 'client-' + here });
@@ -252,8 +309,12 @@ function card(client, now) {
   if (client.running) {
     box.append(make('p', { class: 'hint' }, client.isLevel ? 'Shows what the server has.'
       : client.hasView ? 'Differs from the server.' : 'Shows nothing yet.'));
-    box.append(make('ul', { class: 'items', 'aria-label': 'Items, client ' + here },
-      ...list(client.items, 'no items')), changes(client), edits(client));
+    const playsPosts = branches[current].spoken === 'messages';
+    if (!playsPosts || client.window) {
+      box.append(make('ul', { class: 'items', 'aria-label': 'Items, client ' + here },
+        ...list(client.items, playsPosts ? 'no posts' : 'no items')));
+    }
+    box.append(...(playsPosts ? [look(client)] : [changes(client), edits(client)]));
     const status = client.status;
     box.append(make('ul', { class: 'statuses', 'aria-label': 'Status of the machine, client ' + here },
       ...statuses.map(name => {
@@ -269,17 +330,17 @@ function card(client, now) {
   if (client.asleepUntil) facts.append(...fact('Asleep until', clock(client.asleepUntil)));
   box.append(facts);
   const device = make('div', { class: 'buttons', role: 'group', 'aria-label': 'Device, client ' + here });
-  device.append(client.online ? button('Go off line', 'offline ' + here) : button('Go on line', 'online ' + here));
-  device.append(client.running ? button('Crash', 'crash ' + here) : button('Start the app', 'start ' + here));
-  device.append(client.diskFull ? button('Make room on the disk', 'free ' + here) : button('Fill the disk', 'fill ' + here));
-  device.append(button('Sleep 11 min', 'sleep ' + here + ' 660000'));
-  device.append(button('Clock jumps 1 h', 'clock ' + here + ' 3600000'));
+  device.append(client.online ? button('Go off line', who + ' goes off line') : button('Go on line', who + ' goes on line'));
+  device.append(client.running ? button('Crash', who + ' crashes') : button('Start the app', who + ' starts'));
+  device.append(client.diskFull ? button('Make room on the disk', who + "'s disk has room") : button('Fill the disk', who + "'s disk is full"));
+  device.append(button('Sleep 11 min', who + ' sleeps 11min'));
+  device.append(button('Clock jumps 1 h', who + "'s clock jumps 1h"));
   box.append(device);
   if (client.signals) {
     const told = make('div', { class: 'buttons', role: 'group', 'aria-label': 'The app tells client ' + here });
     for (const signal of client.signals) {
       const why = signal.ignored ? 'Changes nothing while the machine is ' + client.status : null;
-      told.append(button(signal.word + (signal.ignored ? ' (ignored)' : ''), 'tell ' + here + ' ' + signal.word,
+      told.append(button(signal.word + (signal.ignored ? ' (ignored)' : ''), who + ' ' + signal.sentence,
         { class: signal.ignored ? 'ignored' : '', title: why }));
     }
     box.append(make('details', {}, make('summary', {}, 'The app tells its client …'), told));
@@ -291,8 +352,8 @@ function message(one) {
   const way = one.up ? 'Client ' + one.client + ' → server: ' : 'Server → client ' + one.client + ': ';
   return make('li', {}, make('div', {}, way + one.text + ', due at ' + clock(one.at)),
     make('div', { class: 'buttons', role: 'group', 'aria-label': 'Message ' + one.number },
-      button('Arrives now', 'deliver ' + one.number), button('Is lost', 'lose ' + one.number),
-      button('Is repeated', 'repeat ' + one.number)));
+      button('Arrives now', 'message ' + one.number + ' arrives'), button('Is lost', 'message ' + one.number + ' is lost'),
+      button('Is repeated', 'message ' + one.number + ' is repeated')));
 }
 
 function svg(name, attributes, text) {
@@ -306,7 +367,7 @@ function svg(name, attributes, text) {
 function picture(world) {
   const moments = new Set([0, world.now]);
   for (const one of world.messages) { moments.add(one.sent); if (one.fate !== 'travels') moments.add(one.at); }
-  const marks = world.notes.map(note => ({ note, status: (note.text.match(/→ ([A-Za-z.]+(?:\([a-z]+\))?)/) || [])[1] }));
+  const marks = world.notes.filter(note => note.client || note.who === 'server').map(note => ({ note, status: (note.text.match(/→ ([A-Za-z.]+(?:\([a-z]+\))?)/) || [])[1] }));
   for (const mark of marks) moments.add(mark.note.at);
   const sorted = [...moments].sort((one, other) => one - other).slice(-400);
   const rows = new Map(sorted.map((at, row) => [at, 18 + row * 24]));
@@ -398,7 +459,11 @@ function show() {
   $('scrub').value = branch.at;
   $('step').textContent = 'step ' + branch.at + ' of ' + branch.steps.length
     + (branch.at ? ': ' + branch.steps[branch.at - 1] : '');
+  if (document.activeElement !== $('text')) {
+    $('text').value = ['world ' + branch.spoken + ' clients=' + branch.count, ...branch.steps.slice(0, branch.at), ''].join('\n');
+  }
   $('truth').replaceChildren(...list(world.server.items, 'no items'));
+  $('somebody').hidden = branch.spoken !== 'messages';
   $('logs').textContent = world.server.changes + (world.server.changes === 1 ? ' change' : ' changes') + '. Logs: ' + (world.server.logs.join(', ') || 'none') + '.'
     + (world.server.held.length ? ' Holds polls of client ' + world.server.held.join(', ') + '.' : '');
   $('clients').replaceChildren(...world.clients.map(client => card(client, world.now)));
@@ -406,7 +471,7 @@ function show() {
   $('messages').replaceChildren(...(open.length ? open.map(message) : [make('li', {}, 'Nothing.')]));
   $('talk').replaceChildren(...world.notes.slice(-300).reverse().map(note => make('li', {},
     make('span', { class: 'at' }, clock(note.at) + ' '),
-    make('strong', {}, note.client ? 'client ' + note.client : 'server'), ' ' + note.text)));
+    make('strong', {}, note.who), ' ' + note.text)));
   $('branches').replaceChildren(...(branches.length < 2 ? [] : branches.map((_, index) => make('button',
     { 'aria-pressed': String(index === current), onclick: () => { stop(); current = index; show(); } }, 'Branch ' + (index + 1)))));
   picture(world);
@@ -421,9 +486,17 @@ function show() {
 load().then(() => {
   for (const one of document.querySelectorAll('[data-step]')) one.onclick = () => act(one.dataset.step);
   $('next').onclick = () => act('next');
+  $('do').onclick = () => act($('typed').value);
+  $('typed').onkeydown = event => { if (event.key === 'Enter') act($('typed').value); };
+  $('play-text').onclick = () => playText($('text').value);
   $('play').onclick = play;
   $('speed').onchange = () => { if (timer) { stop(); play(); } };
-  $('latency').onchange = () => act('latency ' + $('latency').value);
+  $('latency').onchange = () => act('messages take ' + $('latency').value + 'ms');
+  const post = () => 'post ' + $('post-number').value;
+  $('post').onclick = () => act('somebody posts ' + $('post-text').value + ' in ' + $('post-topic').value);
+  $('post-change').onclick = () => act('somebody changes ' + post() + ' to ' + $('post-text').value);
+  $('post-move').onclick = () => act('somebody moves ' + post() + ' to ' + $('post-topic').value);
+  $('post-delete').onclick = () => act('somebody deletes ' + post());
   $('new').onclick = () => {
     $('scenes').replaceChildren();
     $('go-on').hidden = true;

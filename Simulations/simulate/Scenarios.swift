@@ -11,6 +11,10 @@ extension Simulate {
       Plays scenarios. A scenario is a text file of directives, each followed by its output. If the
       fresh output differs from the file, it prints the first line that differs.
 
+      A file that begins with a line such as "world event-queue clients=2" directs whole clients
+      with their server, in sentences such as "client 1 creates Milk" and "message 4 is lost".
+      Others are conversations with one machine. Simulations/Scenarios has some of each.
+
         --rewrite   write the fresh output into the files; review it like code
 
       If FILE is a folder, it plays all .scenario files below it. Without a file, it plays those
@@ -19,7 +23,7 @@ extension Simulate {
       Exit codes:
         0    no output differs
         1    an output differs
-        2    a file cannot be read or makes no sense
+        2    a file cannot be read or makes no sense, or what it says is to be seen is not
       """,
     run: { words, console in
       let arguments = try Arguments(words, flags: ["--rewrite"], takesFiles: true)

@@ -76,6 +76,20 @@ import Testing
         + "found \"dance\"")
   }
 
+  @Test func `a scenario of whole clients is played, and what is not to be seen gives exit code 2`()
+    throws
+  {
+    let file = try write("world client-view clients=1\nnext\n", to: "a.scenario")
+    #expect(scenario("--rewrite", file).code == .success)
+    #expect(scenario(file).code == .success)
+    let played = try String(contentsOfFile: file, encoding: .utf8)
+    #expect(played.contains("\nnext\n  5: client 1 loaded nothing → registering: "))
+    let wrong = try write(played + "see the server has Milk\n", to: "b.scenario")
+    let (code, text) = scenario("--rewrite", wrong)
+    #expect(code == .usage)
+    #expect(text == "simulate: \(wrong):6: expected the server has Milk, found nothing")
+  }
+
   @Test func `a missing file or folder is reported`() throws {
     let (code, text) = scenario(folder.path + "/none.scenario")
     #expect(code == .usage)

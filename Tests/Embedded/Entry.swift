@@ -31,7 +31,7 @@ struct Entry {
     print("small view \(view.counts.generated), \(view.counts.distinct), \(view.coverage)")
     let mail = Explorer(SmallMessages(changes: 1)).run()
     print("small mail \(mail.counts.generated), \(mail.counts.distinct)")
-    for spoken in LibraryWorld.SpokenProtocol.allCases { print(playground(spoken)) }
+    for played in PlayedProtocol.allCases { print(playground(played)) }
     knowledge()
     print(lifeOfMap())
     lifeOfOutbox()
@@ -39,16 +39,25 @@ struct Entry {
   }
 
   /// Directs two clients of a protocol through trouble. Returns a digest of all that a page shows.
-  static func playground(_ spoken: LibraryWorld.SpokenProtocol) -> String {
-    var session = PlaygroundSession(spoken, clients: 2)
-    let steps = [
-      "wait 120000", "create 1 Milk", "next", "next", "offline 2", "create 1 Tea", "wait 30000",
-      "crash 1", "start 1", "restart clean", "online 2", "expire", "wait 1200000",
+  static func playground(_ played: PlayedProtocol) -> String {
+    var session = PlaygroundSession(played, clients: 2)
+    let items = [
+      "wait 2min", "client 1 creates Milk", "next", "next", "client 2 goes off line",
+      "client 1 creates Tea", "wait 30s", "client 1 crashes", "client 1 starts",
+      "the server restarts and forgets its clients", "client 2 goes on line",
+      "the server forgets its logs", "wait 20min",
     ]
+    let posts = [
+      "wait 2min", "client 1 opens topic lunch", "client 2 opens the channel", "next",
+      "client 2 goes off line", "somebody deletes post 39", "client 1 jumps to post 3", "wait 30s",
+      "client 1 scrolls down", "client 2 goes on line", "somebody moves post 3 to dinner",
+      "wait 20min",
+    ]
+    let steps = played == .messages ? posts : items
     for step in steps { if let why = session.perform(step) { print("\(step): \(why)") } }
     var digest = StateDigest()
     session.state.fold(into: &digest)
-    return "playground \(spoken.rawValue) \(digest)"
+    return "playground \(played.rawValue) \(digest)"
   }
 
   /// Prints a digest of what is known after a long history of inserts and removals.

@@ -16,10 +16,20 @@ from selenium.webdriver.common.keys import Keys
 
 page = "file://" + sys.argv[1]
 folder = sys.argv[2]
-protocols = ["event-queue", "client-view", "record-sync", "table-sync", "event-stream"]
+protocols = ["event-queue", "client-view", "record-sync", "table-sync", "event-stream", "messages"]
 trouble = [
-    "wait 120000", "create 1 Milk", "next", "next", "offline 2", "create 1 Tea", "wait 30000",
-    "crash 1", "start 1", "restart clean", "online 2", "expire", "wait 1200000",
+    "wait 2min", "client 1 creates Milk", "next", "next", "client 2 goes off line",
+    "client 1 creates Tea", "wait 30s", "client 1 crashes", "client 1 starts",
+    "the server restarts and forgets its clients", "client 2 goes on line",
+    "the server forgets its logs", "wait 20min",
+]
+trouble_with_posts = [
+    "wait 2min", "client 1 opens topic lunch", "client 2 opens the channel", "next", "next",
+    "client 2 goes off line", "somebody deletes post 39", "client 2 jumps to post 3", "wait 30s",
+    "client 1 crashes", "client 1 starts", "client 1 opens topic lunch", "client 1 jumps to post 9",
+    "somebody moves post 10 to dinner", "the server restarts and forgets its clients",
+    "client 2 goes on line", "the server forgets its logs", "wait 20min", "client 1 scrolls down",
+    "somebody posts Hello in lunch", "wait 20min",
 ]
 
 
@@ -106,9 +116,9 @@ contrasts = """
 """
 
 
-def check_looks(width, height, dark, name):
+def check_looks(width, height, dark, name, steps, spoken):
     one = browser(width, height, dark)
-    open_page(one, trouble[:-1] + ["wait 1000", "lose 20", "next"], "event-queue")
+    open_page(one, steps, spoken)
     overflow = one.execute_script("return document.documentElement.scrollWidth") - width
     if overflow > 0:
         fail("at a width of %d the page is %d wider" % (width, overflow))
@@ -155,11 +165,13 @@ first = open_page(one)
 print("playground: the first state shows after %.0f ms" % (first * 1000))
 
 for spoken in protocols:
-    open_page(one, trouble, spoken)
+    open_page(one, trouble_with_posts if spoken == "messages" else trouble, spoken)
     now = state(one)
     for client in now["clients"]:
         if not client["isLevel"] or client["claim"] != "connected":
             fail("%s: after all trouble client %s has %s" % (spoken, client["number"], client))
+        if not client["items"] or any("gap" in item for item in client["items"]):
+            fail("%s: client %s shows %s" % (spoken, client["number"], client["items"]))
     if len(now["server"]["items"]) == 0:
         fail("%s: nothing was made" % spoken)
 
@@ -177,6 +189,38 @@ for number in range(count):
     if presses < 2 or missing or not one.find_elements(By.CSS_SELECTOR, ".sights li"):
         fail("lesson %d: %s" % (number + 1, [element.text for element in missing]))
 print("playground: %d lessons run to their ends" % count)
+
+open_page(one, ["wait 1s"], "messages", 1)
+press(one, "Open topic")
+if "a gap" not in one.find_element(By.ID, "clients").text:
+    fail("a window without a page shows no gap")
+press(one, "1 s passes")
+press(one, "Scroll up")
+press(one, "Deletes it")
+press(one, "1 s passes")
+if "post 34" not in one.find_element(By.ID, "clients").text or state(one)["clients"][0]["items"][-1].get("gap"):
+    fail("the window shows no posts after its page has come")
+check_controls(one)
+
+open_page(one, ["wait 1s", "client 1 creates Milk"])
+one.find_element(By.XPATH, "//summary[text()='This session as text']").click()
+text = one.find_element(By.ID, "text")
+if text.get_attribute("value") != "world event-queue clients=2\nwait 1s\nclient 1 creates Milk\n":
+    fail("the session as text is " + text.get_attribute("value"))
+text.send_keys("wait 1s\nsee client 2 shows Milk\nclient 2 renames item 1 to Tea\nsee the server has Tea\n")
+press(one, "Play this text")
+said = one.find_element(By.ID, "said").text
+if said != "Line 7: expected the server has Tea, found Milk." or state(one)["clients"][1]["pending"] == []:
+    fail("a text is played, and it says: " + said)
+typed = one.find_element(By.ID, "typed")
+typed.clear()
+typed.send_keys("client 2 dances", Keys.ENTER)
+if "expected creates, renames" not in one.find_element(By.ID, "said").text:
+    fail("a step that is none is not explained")
+typed.clear()
+typed.send_keys("wait 1s", Keys.ENTER)
+if state(one)["server"]["items"][0]["fields"]["title"] != "Tea":
+    fail("a step that is typed is not done")
 
 open_page(one)
 press(one, "1 s passes")
@@ -215,7 +259,10 @@ print("playground: %d steps a second" % speed)
 check_console(one)
 one.quit()
 
+looks = [("", trouble[:-1] + ["wait 1s", "message 20 is lost", "next"], "event-queue"),
+         ("-posts", trouble_with_posts + ["client 1 jumps to post 20"], "messages")]
 for width, height, size in [(1400, 1000, "desktop"), (390, 844, "phone")]:
     for dark in [False, True]:
-        check_looks(width, height, dark, size + ("-dark" if dark else "-light"))
-print("playground: loads from disk, runs five protocols, forks, goes back, follows a link")
+        for kind, steps, spoken in looks:
+            check_looks(width, height, dark, size + ("-dark" if dark else "-light") + kind, steps, spoken)
+print("playground: loads from disk, runs six protocols, forks, goes back, follows a link")

@@ -8,7 +8,8 @@ import UpdateMachine
 
 /// Tests the world that a person directs: every step does what it says, and nothing traps.
 @Suite struct PlaygroundTests {
-  typealias SpokenProtocol = LibraryWorld.SpokenProtocol
+  /// The protocols whose users make items.
+  static let ofItems = PlayedProtocol.allCases.filter { $0 != .messages }
 
   /// The state of a session, read as JSON.
   private func state(_ session: PlaygroundSession) throws -> JSONObject {
@@ -26,10 +27,10 @@ import UpdateMachine
     }
   }
 
-  @Test(arguments: SpokenProtocol.allCases)
-  func `what one user makes, the other sees`(spoken: SpokenProtocol) throws {
-    var session = PlaygroundSession(spoken, clients: 2)
-    perform(["wait 120000", "create 1 Milk", "wait 120000"], &session)
+  @Test(arguments: ofItems)
+  func `what one user makes, the other sees`(played: PlayedProtocol) throws {
+    var session = PlaygroundSession(played, clients: 2)
+    perform(["wait 2min", "client 1 creates Milk", "wait 2min"], &session)
     for client in try clients(session) {
       #expect(client["items"] == [["item": 1, "fields": ["title": "Milk"]]], "\(client)")
       #expect(client["isLevel"] == true)
@@ -38,22 +39,25 @@ import UpdateMachine
     }
   }
 
-  @Test(arguments: SpokenProtocol.allCases)
+  @Test(arguments: ofItems)
   func `after all kinds of trouble everybody shows what the server has`(
-    spoken: SpokenProtocol
+    played: PlayedProtocol
   ) throws {
-    var session = PlaygroundSession(spoken, clients: 2)
-    perform(["wait 120000", "create 1 Milk", "next", "next"], &session)
+    var session = PlaygroundSession(played, clients: 2)
+    perform(["wait 2min", "client 1 creates Milk", "next", "next"], &session)
     let open = try #require(try state(session)["messages"]?.array)
     for number in 1...open.count where open[number - 1]["fate"] == "travels" {
-      perform(["lose \(number)"], &session)
+      perform(["message \(number) is lost"], &session)
     }
     perform(
       [
-        "wait 200000", "sleep 2 660000", "expire", "wait 1000", "restart clean", "wait 300000",
-        "fill 1", "tell 1 backgrounded", "wait 60000", "free 1", "tell 1 foregrounded",
-        "clock 1 3600000", "crash 1", "wait 1000", "start 1", "offline 2", "wait 60000",
-        "online 2", "wait 1200000",
+        "wait 200s", "client 2 sleeps 11min", "the server forgets its logs", "wait 1s",
+        "the server restarts and forgets its clients", "wait 5min",
+        "client 1's disk is full", "client 1 goes to the background", "wait 1min",
+        "client 1's disk has room", "client 1 comes to the foreground",
+        "client 1's clock jumps 1h", "client 1 crashes", "wait 1s", "client 1 starts",
+        "client 2 goes off line", "wait 1min",
+        "client 2 goes on line", "wait 20min",
       ], &session)
     let server = try state(session)["server"]?["items"]
     for client in try clients(session) {
@@ -66,39 +70,42 @@ import UpdateMachine
   @Test func `a message that is lost never arrives, and one that is repeated arrives twice`() throws
   {
     var session = PlaygroundSession(.eventQueue, clients: 1)
-    perform(["next", "lose 1", "wait 1000"], &session)
+    perform(["next", "message 1 is lost", "wait 1s"], &session)
     #expect(try clients(session)[0]["hasView"] == true)  // This protocol begins with no items.
     #expect(try clients(session)[0]["status"] == "registering")
     #expect(try state(session)["messages"]?.array?.first?["fate"] == "lost")
 
     session = PlaygroundSession(.eventQueue, clients: 1)
-    perform(["next", "next", "repeat 2", "deliver 2", "next"], &session)
+    perform(["next", "next", "message 2 is repeated", "message 2 arrives", "next"], &session)
     let told = try #require(try state(session)["notes"]?.array)
     let snapshots = told.filter { $0["text"]?.string?.contains("snapshotArrived") == true }
     #expect(snapshots.count == 1)
-    perform(["wait 500"], &session)
+    perform(["wait 500ms"], &session)
     let again = try #require(try state(session)["notes"]?.array)
     #expect(
       again.filter { $0["text"]?.string?.contains("snapshotArrived") == true }.count == 2)
   }
 
   @Test func `a fork goes its own way, and the same steps lead to the same state`() throws {
-    let steps = ["wait 60000", "create 1 Milk", "next", "next", "offline 1", "create 1 Tea"]
+    let steps = [
+      "wait 1min", "client 1 creates Milk", "next", "next", "client 1 goes off line",
+      "client 1 creates Tea",
+    ]
     var session = PlaygroundSession(.clientView, clients: 2)
     perform(steps, &session)
     var fork = session
-    perform(["online 1", "wait 60000"], &fork)
+    perform(["client 1 goes on line", "wait 1min"], &fork)
     #expect(fork.state != session.state)
-    perform(["online 1", "wait 60000"], &session)
+    perform(["client 1 goes on line", "wait 1min"], &session)
     #expect(fork.state == session.state)
     var again = PlaygroundSession(.clientView, clients: 2)
-    perform(steps + ["online 1", "wait 60000"], &again)
+    perform(steps + ["client 1 goes on line", "wait 1min"], &again)
     #expect(again.state == session.state)
   }
 
   @Test func `a signal that changes nothing is said to be ignored`() throws {
     var session = PlaygroundSession(.eventQueue, clients: 1)
-    perform(["wait 1000"], &session)
+    perform(["wait 1s"], &session)
     func ignored() throws -> [String] {
       try (clients(session)[0]["signals"]?.array ?? []).filter { $0["ignored"] == true }
         .compactMap { $0["word"]?.string }
@@ -106,20 +113,27 @@ import UpdateMachine
     #expect(try ignored().contains("credentials-changed"))
     #expect(try !ignored().contains("stopped"))
     #expect(try !ignored().contains("backgrounded"))
-    perform(["tell 1 stopped"], &session)
+    perform(["client 1 is told to stop"], &session)
     #expect(try ignored().contains("stopped"))
     #expect(try !ignored().contains("started"))
   }
 
   @Test(arguments: [
-    "", "nothing", "wait", "wait x", "wait -1", "wait 99999999999", "deliver 99", "lose 0",
-    "create", "create 1", "create 9 Milk", "set 1 1", "delete 1", "tell 1 nonsense", "start 1",
-    "online 1", "restart", "restart now", "next next", "sleep 1", "retry 1 x", "latency 999999999",
-    "set 1 7 Tea", "delete 2 1",
+    "", "nothing", "wait", "wait x", "wait -1ms", "wait 99999999999ms", "message 99 arrives",
+    "message 0 is lost",
+    "client", "client 1", "client x creates Milk", "client 1 creates", "client 1 creates ",
+    "client 9 creates Milk", "client 1 renames item 1 to ", "client 1 deletes item",
+    "client 1 is told nonsense", "client 1 starts", "client 1 goes on line", "client 1's disk",
+    "client 1's creates Milk", "client 1 disk is full", "the server", "the server restarts now",
+    "next next", "client 1 sleeps", "client 1 sends change x again", "messages take 999999999ms",
+    "client 1 renames item 7 to Tea", "client 2 deletes item 1", "message 1 is", "see",
+    "client 1 opens topic lunch", "client 1 scrolls up", "client 1 closes its window",
+    "somebody posts Hello", "somebody posts Hello in", "somebody posts Hello in lunch",
+    "somebody deletes post 1",
   ])
   func `a step that cannot be done says so and changes nothing`(step: String) throws {
     var session = PlaygroundSession(.eventQueue, clients: 2)
-    perform(["wait 1000"], &session)
+    perform(["wait 1s"], &session)
     let before = session.state
     let refusal = session.perform(step)
     #expect(refusal?.isEmpty == false)
@@ -128,28 +142,41 @@ import UpdateMachine
 
   @Test func `a wait in which too much happens changes nothing`() {
     var session = PlaygroundSession(.eventQueue, clients: 4)
-    perform(["latency 0", "wait 1000"], &session)
+    perform(["messages take 0ms", "wait 1s"], &session)
     let before = session.state
-    #expect(session.perform("wait 999999999")?.contains("too much") == true)
+    #expect(session.perform("wait 999999999ms")?.contains("too much") == true)
     #expect(session.state == before)
   }
 
-  @Test(arguments: SpokenProtocol.allCases)
-  func `no steps make it trap`(spoken: SpokenProtocol) {
+  @Test(arguments: PlayedProtocol.allCases)
+  func `no steps make it trap`(played: PlayedProtocol) {
     let words = [
-      "next", "next", "next", "wait 1000", "wait 60000", "deliver", "lose", "repeat", "create 1 a",
-      "create 2 b", "set 1 1 c", "set 2 1 d", "delete 1 1", "delete 2 2", "offline 1", "online 1",
-      "crash 2", "start 2", "fill 1", "free 1", "sleep 2 5000", "clock 1 1000000", "expire",
-      "restart keep", "restart clean", "latency 10", "latency 5000", "retry 1 1", "discard 1 1",
-      "tell 1 backgrounded", "tell 1 foregrounded", "tell 2 stopped", "tell 2 started",
-      "tell 1 logged-out", "tell 1 started", "tell 2 retry", "tell 1 network-changed",
+      "next", "next", "next", "wait 1s", "wait 1min", "arrives", "is lost", "is repeated",
+      "client 1 creates a",
+      "client 2 creates b", "client 1 renames item 1 to c", "client 2 renames item 1 to d",
+      "client 1 deletes item 1", "client 2 deletes item 2", "client 1 goes off line",
+      "client 1 goes on line",
+      "client 2 crashes", "client 2 starts", "client 1's disk is full", "client 1's disk has room",
+      "client 2 sleeps 5s", "client 1's clock jumps 1000s", "the server forgets its logs",
+      "the server restarts", "the server restarts and forgets its clients", "messages take 10ms",
+      "messages take 5s", "client 1 sends change 1 again", "client 1 gives up change 1",
+      "client 1 goes to the background", "client 1 comes to the foreground",
+      "client 2 is told to stop", "client 2 is told to start",
+      "client 1 logs out", "client 1 is told to start", "client 2 is told to retry",
+      "client 1 is told of another network",
+      "client 1 opens topic lunch", "client 1 opens the channel", "client 2 opens topic dinner",
+      "client 1 scrolls up", "client 2 scrolls down", "client 1 jumps to post 7",
+      "client 2 jumps to the end", "client 2 closes its window", "somebody posts a in lunch",
+      "somebody changes post 7 to b", "somebody moves post 8 to lunch", "somebody deletes post 9",
     ]
     for seed in 1...12 as ClosedRange<UInt64> {
       var random = SplitMix(seed)
-      var session = PlaygroundSession(spoken, clients: 2)
+      var session = PlaygroundSession(played, clients: 2)
       for _ in 0..<150 {
         var step = words[Int(random.below(UInt64(words.count)))]
-        if ["deliver", "lose", "repeat"].contains(step) { step += " \(random.below(UInt64(40)))" }
+        if ["arrives", "is lost", "is repeated"].contains(step) {
+          step = "message \(random.below(UInt64(40))) \(step)"
+        }
         _ = session.perform(step)
       }
       #expect(session.state.contains("clients"))
@@ -186,7 +213,7 @@ import UpdateMachine
   @Test(arguments: lessons.indices)
   func `what a lesson says is to be seen`(index: Int) {
     let lesson = Self.lessons[index]
-    var session = PlaygroundSession(lesson.spoken, clients: lesson.clients)
+    var session = PlaygroundSession(lesson.played, clients: lesson.clients)
     for (number, scene) in lesson.scenes.enumerated() {
       for act in scene.acts {
         let found =
@@ -212,13 +239,19 @@ import UpdateMachine
 
   @Test func `a sight that is not there is told as it is`() {
     var session = PlaygroundSession(.eventQueue, clients: 1)
-    #expect(session.perform("wait 1000") == nil)
+    #expect(session.perform("wait 1s") == nil)
     #expect(session.objection(to: "client 1 claims connected") == nil)
     #expect(session.objection(to: "client 1 claims unreachable") == "connected")
     #expect(session.objection(to: "client 1 is live.polling") == nil)
     #expect(session.objection(to: "client 1 is stale") == "live.polling")
-    #expect(session.objection(to: "server has Milk") == "nothing")
+    #expect(session.objection(to: "the server has Milk") == "nothing")
     #expect(session.objection(to: "client 1 shows nothing") == nil)
     #expect(session.objection(to: "client 1 has 1 pending") == "0")
+    #expect(session.objection(to: "client 1's change 1 is uncertain") == "not pending")
+    #expect(session.objection(to: "client 2 shows Milk") == "there is no client 2, only 1")
+    #expect(
+      session.objection(to: "client 1 claims conected")
+        == "expected unknown, connecting, connected, unreachable, resting or halted, "
+        + "found \"conected\"")
   }
 }

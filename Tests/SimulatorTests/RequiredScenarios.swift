@@ -5,6 +5,24 @@ enum RequiredScenarios {
   static let names: [String] =
     table.map { "table/\($0).scenario" } + failures.map { "failures/\($0).scenario" }
     + stories.map { "stories/\($0).scenario" } + BugTable.scenarios.map { "\($0).scenario" }
+    + worlds.map { "worlds/\($0).scenario" }
+
+  /// Whole clients with their server: one for each example of the article that teaches to write
+  /// scenarios.
+  static let worlds = [
+    "first-poll",
+    "lost-answer",
+    "expiry",
+    "crash-and-disk",
+    "full-disk",
+    "offline-changes",
+    "uncertain-change",
+    "record-conflict",
+    "background",
+    "half-open",
+    "gaps",
+    "page-race",
+  ]
 
   /// For TheMachine §4. A name has the status, the input, and what makes the difference.
   static let table = [

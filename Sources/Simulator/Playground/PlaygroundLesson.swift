@@ -12,12 +12,12 @@ internal import UpdateMachine
 ///     complaint What a user says who meets the bug.
 ///     -- A scene begins.
 ///     What it tells, on any number of lines.
-///     > wait 1000
+///     > wait 1s
 ///     ! client 2 shows Milk
 ///     ? What the learner is asked before the next scene.
 package struct PlaygroundLesson: Sendable {
   package internal(set) var title: String
-  package internal(set) var spoken = LibraryWorld.SpokenProtocol.eventQueue
+  package internal(set) var played = PlayedProtocol.eventQueue
   package internal(set) var clients = 2
   package internal(set) var complaint = ""
   package internal(set) var scenes: [Scene] = []
@@ -74,11 +74,11 @@ package struct PlaygroundLesson: Sendable {
     guard !scenes.isEmpty else { return takeHead(line) }
     let last = scenes.count - 1
     if let step = line.after("> ") {
-      guard PlaygroundStep(step) != nil else { return "there is no such step: \(step)" }
       scenes[last].acts.append(.step(step))
+      return mistake(in: step) { words throws(ScenarioError) in _ = try PlaygroundStep(&words) }
     } else if let sight = line.after("! ") {
-      guard PlaygroundSight(sight) != nil else { return "nothing can be seen so: \(sight)" }
       scenes[last].acts.append(.sight(sight))
+      return mistake(in: sight) { words throws(ScenarioError) in _ = try PlaygroundSight(&words) }
     } else if let question = line.after("? ") {
       scenes[last].question = question
     } else {
@@ -87,12 +87,22 @@ package struct PlaygroundLesson: Sendable {
     return nil
   }
 
+  private func mistake(
+    in text: String, _ read: (inout Words) throws(ScenarioError) -> Void
+  ) -> String? {
+    var words = Words(text, number: 1)
+    do throws(ScenarioError) { try read(&words) } catch {
+      return "expected \(error.expected), found \(error.found)"
+    }
+    return nil
+  }
+
   private mutating func takeHead(_ line: Substring) -> String? {
     if let name = line.after("protocol ") {
-      guard let spoken = LibraryWorld.SpokenProtocol(rawValue: name) else {
+      guard let played = PlayedProtocol(rawValue: name) else {
         return "there is no protocol \(name)"
       }
-      self.spoken = spoken
+      self.played = played
     } else if let count = line.after("clients ") {
       guard let clients = Int(count), PlaygroundSession.clientsAllowed.contains(clients) else {
         return "1 to 4 clients"
@@ -113,7 +123,7 @@ package struct PlaygroundLesson: Sendable {
 
   private var json: JSONObject {
     JSONObject(
-      of: ("title", .string(title)), ("protocol", .string(spoken.rawValue)),
+      of: ("title", .string(title)), ("protocol", .string(played.rawValue)),
       ("clients", JSONValue(integerLiteral: Int64(clients))), ("complaint", .string(complaint)),
       (
         "scenes",
@@ -132,90 +142,6 @@ package struct PlaygroundLesson: Sendable {
                 ("acts", .array(acts.map { .object($0) }))))
           })
       ))
-  }
-}
-
-/// Something that can be seen in a session.
-enum PlaygroundSight {
-  /// The titles of the items, ascending by item.
-  case shows(Int, [String])
-  case serverHas([String])
-  /// The first word of a freshness claim.
-  case claims(Int, String)
-  /// The beginning of a status.
-  case isIn(Int, String)
-  case pending(Int, Int64)
-
-  /// `nil`: it is nothing that can be seen.
-  init?(_ text: String) {
-    var words = PlaygroundWords(text)
-    switch words.next() {
-    case "server":
-      guard words.next() == "has", let titles = words.rest() else { return nil }
-      self = .serverHas(PlaygroundSight.titles(titles))
-    case "client":
-      guard let client = words.number(), let verb = words.next(), let rest = words.rest() else {
-        return nil
-      }
-      switch verb {
-      case "shows": self = .shows(client, PlaygroundSight.titles(rest))
-      case "claims": self = .claims(client, rest)
-      case "is": self = .isIn(client, rest)
-      case "has":
-        var words = PlaygroundWords(rest)
-        guard let count = words.number(), words.next() == "pending", words.isEmpty else {
-          return nil
-        }
-        self = .pending(client, Int64(count))
-      default: return nil
-      }
-    default: return nil
-    }
-  }
-
-  /// "Milk, Tea"; "nothing".
-  private static func titles(_ text: String) -> [String] {
-    text == "nothing" ? [] : text.split(separator: ",").map { String($0.drop { $0 == " " }) }
-  }
-}
-
-extension PlaygroundSession {
-  /// Says what is to be seen instead; `nil`: it is as the sight says, or there is no such sight.
-  package func objection(to sight: String) -> String? {
-    guard let wanted = PlaygroundSight(sight) else { return nil }
-    let state = object
-    func client(_ number: Int) -> JSONValue? {
-      let clients = state["clients"]?.array ?? []
-      return clients.indices.contains(number - 1) ? clients[number - 1] : nil
-    }
-    let found: String
-    switch wanted {
-    case .serverHas(let titles):
-      let shown = PlaygroundSession.titles(state["server"]?["items"])
-      if shown == titles { return nil }
-      found = shown.joined(separator: ", ")
-    case .shows(let number, let titles):
-      let shown = PlaygroundSession.titles(client(number)?["items"])
-      if shown == titles { return nil }
-      found = shown.joined(separator: ", ")
-    case .claims(let number, let word):
-      let claim = client(number)?["claim"]?.string ?? "nothing"
-      if claim[...].after(word) != nil { return nil }
-      found = claim
-    case .isIn(let number, let word):
-      let status = client(number)?["status"]?.string ?? "not running"
-      if status[...].after(word) != nil { return nil }
-      found = status
-    case .pending(let number, let count):
-      let pending = Int64(client(number)?["pending"]?.array?.count ?? 0)
-      if pending == count { return nil }
-      found = "\(pending)"
-    }
-    return found.isEmpty ? "nothing" : found
-  }
-
-  private static func titles(_ items: JSONValue?) -> [String] {
-    (items?.array ?? []).map { $0["fields"]?["title"]?.string ?? "" }
   }
 }
 

@@ -10,6 +10,7 @@ package struct PlaygroundSession: Sendable {
     case recordSync(PlaygroundWorld<ComparedRecords>)
     case tableSync(PlaygroundWorld<ComparedTables>)
     case eventStream(PlaygroundWorld<ComparedStream>)
+    case messages(PlaygroundWorld<PlayedMessages>)
   }
 
   private var world: AnyWorld
@@ -18,23 +19,50 @@ package struct PlaygroundSession: Sendable {
   package static var clientsAllowed: ClosedRange<Int> { 1...4 }
 
   /// - Parameter clients: as many clients as are allowed at the most, and one at least.
-  package init(_ spoken: LibraryWorld.SpokenProtocol, clients: Int) {
+  package init(_ played: PlayedProtocol, clients: Int) {
     let clients = min(max(clients, 1), PlaygroundSession.clientsAllowed.upperBound)
     let latency = TimeSpan.milliseconds(100)
     world =
-      switch spoken {
+      switch played {
       case .eventQueue: .eventQueue(PlaygroundWorld(clients: clients, latency: latency))
       case .clientView: .clientView(PlaygroundWorld(clients: clients, latency: latency))
       case .recordSync: .recordSync(PlaygroundWorld(clients: clients, latency: latency))
       case .tableSync: .tableSync(PlaygroundWorld(clients: clients, latency: latency))
       case .eventStream: .eventStream(PlaygroundWorld(clients: clients, latency: latency))
+      case .messages: .messages(PlaygroundWorld(clients: clients, latency: latency))
       }
+  }
+
+  /// Reads a line such as "world event-queue clients=2".
+  init(_ words: inout Words) throws(ScenarioError) {
+    try words.require("world")
+    let names = PlayedProtocol.allCases.map { $0.rawValue }
+    let played = try words.value(Words.list(names)) { PlayedProtocol(rawValue: $0) }
+    let allowed = PlaygroundSession.clientsAllowed
+    let expected = "clients= and a number from \(allowed.lowerBound) to \(allowed.upperBound)"
+    let clients = try words.value(expected) { word -> Int? in
+      guard let pair = Words.pair(word), pair.name == "clients", let count = Int(pair.value) else {
+        return nil
+      }
+      return allowed.contains(count) ? count : nil
+    }
+    try words.requireEnd()
+    self.init(played, clients: clients)
   }
 
   /// Does a step. Returns why it cannot be done; `nil`: it is done. What cannot be done changes
   /// nothing.
   package mutating func perform(_ text: String) -> String? {
-    guard let step = PlaygroundStep(text) else { return "there is no such step: \(text)" }
+    var words = Words(text, number: 1)
+    do throws(ScenarioError) {
+      return perform(try PlaygroundStep(&words))
+    } catch {
+      return "expected \(error.expected), found \(error.found)"
+    }
+  }
+
+  /// Does a step. Returns why it cannot be done; `nil`: it is done.
+  mutating func perform(_ step: PlaygroundStep) -> String? {
     switch world {
     case .eventQueue(var some):
       defer { world = .eventQueue(some) }
@@ -51,6 +79,9 @@ package struct PlaygroundSession: Sendable {
     case .eventStream(var some):
       defer { world = .eventStream(some) }
       return some.perform(step)
+    case .messages(var some):
+      defer { world = .messages(some) }
+      return some.perform(step)
     }
   }
 
@@ -65,6 +96,19 @@ package struct PlaygroundSession: Sendable {
     case .recordSync(let some): some.state
     case .tableSync(let some): some.state
     case .eventStream(let some): some.state
+    case .messages(let some): some.state
+    }
+  }
+
+  /// What has happened, a line each, after so many lines of it.
+  func told(after count: Int) -> [String] {
+    switch world {
+    case .eventQueue(let some): some.told(after: count)
+    case .clientView(let some): some.told(after: count)
+    case .recordSync(let some): some.told(after: count)
+    case .tableSync(let some): some.told(after: count)
+    case .eventStream(let some): some.told(after: count)
+    case .messages(let some): some.told(after: count)
     }
   }
 }
@@ -102,41 +146,44 @@ extension PlaygroundWorld {
     case .latency(let span):
       guard span <= .seconds(600) else { return "that is too long" }
       latency = span
-    case .create(let number, _), .set(let number, _, _), .delete(let number, _),
-      .retry(let number, _), .discard(let number, _), .tell(let number, _),
-      .offline(let number), .online(let number), .crash(let number), .start(let number),
-      .fill(let number), .free(let number), .sleep(let number, _), .clock(let number, _):
-      guard devices.indices.contains(number - 1) else { return "there is no client \(number)" }
-      return perform(step, on: number - 1)
+    case .somebody(let act): return happen(act)
+    case .client(let number, let what):
+      guard devices.indices.contains(number - 1) else {
+        return "there is no client \(number), only \(devices.count)"
+      }
+      return happen(what, at: number - 1)
     }
     return nil
   }
 
-  private mutating func perform(_ step: PlaygroundStep, on client: Int) -> String? {
+  private mutating func happen(_ what: PlaygroundStep.AtClient, at client: Int) -> String? {
     let device = devices[client]
-    switch step {
+    switch what {
     case .start where device.isRunning: return "the app runs already"
     case .start: start(client)
-    case .online where device.isOnline: return "the device is on line already"
-    case .online: goOnline(client)
-    case .offline where !device.isOnline: return "the device is off line already"
-    case .offline: goOffline(client)
+    case .goOnline where device.isOnline: return "the device is on line already"
+    case .goOnline: goOnline(client)
+    case .goOffline where !device.isOnline: return "the device is off line already"
+    case .goOffline: goOffline(client)
     case .fill: devices[client].isDiskFull = true
     case .free: devices[client].isDiskFull = false
-    case .clock(_, let span):
+    case .clock(let span):
       devices[client].clockOffset = devices[client].clockOffset + span
       note(client, "its clock jumps by \(span)")
-    case .sleep(_, let span): sleep(client, for: span)
+    case .sleep(let span): sleep(client, for: span)
     case .crash where device.isRunning: crash(client)
     case _ where !device.isRunning: return "the app does not run"
-    case .create(_, let title): return make(.create(itemCount + 1, title: title), on: client)
-    case .set(_, let item, let title):
+    case .open(let topic): return open(topic, on: client)
+    case .look(let look): return self.look(look, on: client)
+    case .close: return close(client)
+    case .create(let title): return make(.create(made.itemCount + 1, title: title), on: client)
+    case .rename(let item, let title):
       return make(.set(item, field: "title", to: title), on: client)
-    case .delete(_, let item): return make(.delete(item), on: client)
-    case .retry(_, let ticket): decide(.retried(ticket), on: client)
-    case .discard(_, let ticket): decide(.discarded(ticket), on: client)
-    case .tell(_, let signal): tell(signal, to: client)
-    case .next, .wait, .deliver, .lose, .repeat, .expire, .restart, .latency, .crash: break
+    case .delete(let item): return make(.delete(item), on: client)
+    case .retry(let ticket): decide(.retried(ticket), on: client)
+    case .discard(let ticket): decide(.discarded(ticket), on: client)
+    case .tell(let signal): tell(signal, to: client)
+    case .crash: break
     }
     return nil
   }

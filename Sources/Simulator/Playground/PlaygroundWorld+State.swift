@@ -6,7 +6,7 @@ extension PlaygroundWorld {
   var state: JSONObject {
     JSONObject(
       of: ("now", number(now)),
-      ("protocol", .string(Compared.spoken.rawValue)),
+      ("protocol", .string(App.played.rawValue)),
       ("latency", JSONValue(integerLiteral: latency.milliseconds)),
       ("server", .object(serverState)),
       ("clients", .array(devices.indices.map { .object(state(of: $0)) })),
@@ -24,7 +24,7 @@ extension PlaygroundWorld {
 
   private var serverState: JSONObject {
     JSONObject(
-      of: ("items", items { Compared.fields(of: $0, on: server) }),
+      of: ("items", App.things(on: server, made)),
       ("logs", .array(server.aliveQueues.map { .string("\($0)") })),
       ("changes", JSONValue(integerLiteral: server.position)),
       ("held", .array(heldPolls)))
@@ -51,18 +51,6 @@ extension PlaygroundWorld {
     if case .arrived = message.fate { true } else { false }
   }
 
-  private func items(_ fields: (Int64) -> JSONObject?) -> JSONValue {
-    var items: [JSONValue] = []
-    for item in 0..<itemCount {
-      guard let fields = fields(item + 1) else { continue }
-      items.append(
-        .object(
-          JSONObject(
-            of: ("item", JSONValue(integerLiteral: item + 1)), ("fields", .object(fields)))))
-    }
-    return .array(items)
-  }
-
   // MARK: Clients
 
   private func state(of client: Int) -> JSONObject {
@@ -79,10 +67,13 @@ extension PlaygroundWorld {
     state["claim"] = .string("\(freshness.claim)")
     state["banner"] = .string(banner(freshness))
     state["finger"] = body.finger.map { .string("\($0)") }
-    let view = items { item in body.view.flatMap { Compared.fields(of: item, in: $0) } }
-    state["items"] = view
+    state["items"] = App.things(shownBy: body, through: device.window, made)
     state["hasView"] = .bool(body.view != nil)
-    state["isLevel"] = .bool(view == items { Compared.fields(of: $0, on: server) })
+    state["isLevel"] = .bool(App.isLevel(body, through: device.window, with: server, made))
+    if let picture = picture(of: client) {
+      state["window"] = .object(
+        JSONObject(of: ("list", .string(picture.list)), ("bar", .string(picture.bar))))
+    }
     state["pending"] = .array(body.pending.map { .object(self.state(of: $0)) })
     state["setAside"] = .array(
       body.setAside.map {
@@ -93,10 +84,11 @@ extension PlaygroundWorld {
       })
     state["timers"] = .array(timers(of: client))
     state["signals"] = .array(
-      PlaygroundStep.signals.map { word, signal in
+      PlaygroundStep.signals.map { word, sentence, signal in
         .object(
           JSONObject(
-            of: ("word", .string(word)), ("ignored", .bool(ignores(signal, client)))))
+            of: ("word", .string(word)), ("sentence", .string(sentence)),
+            ("ignored", .bool(ignores(signal, client)))))
       })
     return state
   }
@@ -120,7 +112,7 @@ extension PlaygroundWorld {
     }
   }
 
-  private func state(of pending: PendingMutation<Compared.Model.Change>) -> JSONObject {
+  private func state(of pending: PendingMutation<App.Model.Change>) -> JSONObject {
     let stage =
       switch pending.stage {
       case .unsent: "not sent"
@@ -135,7 +127,7 @@ extension PlaygroundWorld {
       ("refused", .bool(pending.refusal != nil)))
   }
 
-  private func reason(_ reason: MutationSetAside<Compared.Model.Change>.Reason) -> String {
+  private func reason(_ reason: MutationSetAside<App.Model.Change>.Reason) -> String {
     switch reason {
     case .refused(let code): "refused by the server: \(code)"
     case .threw: "impossible now"
@@ -188,7 +180,7 @@ extension PlaygroundWorld {
 
   private func state(of note: Note) -> JSONObject {
     JSONObject(
-      of: ("at", number(note.at)), ("client", note.client.map { number($0 + 1) }),
-      ("text", .string(note.text)))
+      of: ("at", number(note.at)), ("who", .string(note.who)),
+      ("client", note.client.map { number($0 + 1) }), ("text", .string(note.text)))
   }
 }

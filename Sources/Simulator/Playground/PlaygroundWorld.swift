@@ -4,13 +4,13 @@ internal import UpdateMachine
 // Playground: the room of a world in which nothing happens by chance. A person decides what happens
 // next, and sees the real clients and the real server of a protocol at work.
 //
-// Playground may use: Comparison, Run.
+// Playground may use: Comparison, Messages, Pictures, Run, ServerMessages, Words.
 
-/// A server and a few clients of one protocol, whose users edit items. It performs what clients and
+/// A server and a few clients of one protocol, whose users edit items, or look at posts. It performs what clients and
 /// server want, one thing at a time, and decides nothing. A value: a copy is a fork.
-struct PlaygroundWorld<Compared: ComparedProtocol> {
-  typealias Client = SyncClient<Compared.Model, Compared.Server.Sync>
-  typealias Saved = SavedReplica<Compared.Model, Compared.Server.Place>
+struct PlaygroundWorld<App: PlayedApp> {
+  typealias Client = SyncClient<App.Model, App.Server.Sync>
+  typealias Saved = SavedReplica<App.Model, App.Server.Place>
 
   /// One message between a client and the server, from when it leaves.
   struct Message: Sendable {
@@ -34,8 +34,9 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
 
   enum Request: Sendable {
     case register(name: UInt64?)
-    case poll(Compared.Server.Place, waits: Bool)
-    case push(Compared.Server.Push)
+    case poll(App.Server.Place, waits: Bool)
+    case push(App.Server.Push)
+    case fetch(PageRequest<App.Lists.Narrow, App.Lists.ID>)
   }
 
   struct Exchange: Sendable {
@@ -73,33 +74,56 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
     /// How much later its wall clock is than when it last saved.
     var clockOffset = TimeSpan.zero
     var disk: (saved: Saved, at: Moment)?
+    /// The window that the user has open.
+    var window: WindowID?
   }
 
   /// A line of the conversation.
   struct Note: Sendable {
     let at: Moment
-    /// `nil`: the server.
-    let client: Int?
+    let about: About
     let text: String
+
+    enum About: Sendable {
+      case server
+      case client(Int)
+      case message(Int)
+      /// The window of a client.
+      case window(Int)
+    }
+
+    var client: Int? {
+      if case .client(let client) = about { client } else { nil }
+    }
+
+    var who: String {
+      switch about {
+      case .server: "server"
+      case .client(let client): "client \(client + 1)"
+      case .message(let index): "message \(index + 1)"
+      case .window(let client): "client \(client + 1)'s window"
+      }
+    }
   }
 
-  var server: Compared.Server
+  var server: App.Server
   var devices: [Device]
   var now = Moment(milliseconds: 0)
   var messages: [Message] = []
+  /// The messages on their way, in the order in which they left.
+  private var travelling: [Int] = []
   var exchanges: [Exchange] = []
   var tasks: [Task] = []
   var notes: [Note] = []
-  /// The number of the newest item.
-  var itemCount: Int64 = 0
+  var made = PlayedThings()
   private var changeCount: UInt64 = 0
   /// The time that a message travels.
   var latency: TimeSpan
 
   init(clients: Int, latency: TimeSpan) {
     var settings = ServerSettings()
-    settings.cadence = Compared.cadence
-    server = Compared.server(settings)
+    settings.cadence = App.cadence
+    server = App.server(settings)
     devices = (0..<clients).map { _ in Device(client: Client(incarnation: Incarnation(1))) }
     self.latency = latency
     for client in devices.indices { feed(client, .app(.started(foreground: true))) }
@@ -125,12 +149,10 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
       if let known = next, known.at <= at { return }
       next = (due, at)
     }
-    for (index, message) in messages.enumerated() {
-      guard case .travels = message.fate else { continue }
-      let isAnswer = message.answer != nil
-      consider(
-        .message(index),
-        isAnswer ? max(message.arrives, devices[message.client].asleepUntil) : message.arrives)
+    for index in travelling {
+      let wakes =
+        messages[index].answer == nil ? now : devices[messages[index].client].asleepUntil
+      consider(.message(index), max(messages[index].arrives, wakes))
     }
     for (index, task) in tasks.enumerated() {
       consider(.task(index), max(task.at, devices[task.client].asleepUntil))
@@ -182,11 +204,13 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   /// Makes an edit; returns why it cannot be made.
   mutating func make(_ edit: ItemEdit, on client: Int) -> String? {
     guard devices[client].isRunning else { return "the app does not run" }
-    let change = Compared.change(edit, number: changeCount + 1)
-    let made: (ticket: MutationTicket, effects: Client.Effects)
-    do throws(MutationError<Compared.Model.Change.Refusal>) {
+    guard let change = App.edit(edit, number: changeCount + 1) else {
+      return "this protocol has posts, and no items"
+    }
+    let done: (ticket: MutationTicket, effects: Client.Effects)
+    do throws(MutationError<App.Model.Change.Refusal>) {
       let mutation = try devices[client].client.mutate(change, at: now)
-      made = (mutation.ticket, mutation.effects)
+      done = (mutation.ticket, mutation.effects)
     } catch {
       return switch error {
       case .nothingHeld: "there is no state yet"
@@ -196,9 +220,9 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
       }
     }
     changeCount += 1
-    itemCount = max(itemCount, edit.item)
-    note(client, "\(edit.words), \(made.ticket)" + words(made.effects))
-    perform(made.effects, by: client)
+    made.itemCount = max(made.itemCount, edit.item)
+    note(client, "\(edit.words), \(done.ticket)" + words(done.effects))
+    perform(done.effects, by: client)
     return nil
   }
 
@@ -219,9 +243,7 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   mutating func goOffline(_ client: Int) {
     devices[client].isOnline = false
     note(client, "loses its network")
-    for index in messages.indices where messages[index].client == client {
-      if case .travels = messages[index].fate { messages[index].fate = .lost(now) }
-    }
+    for index in travelling where messages[index].client == client { lose(index) }
     for index in exchanges.indices
     where exchanges[index].isOpen && exchanges[index].client == client {
       exchanges[index].isOpen = false
@@ -239,6 +261,7 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   mutating func crash(_ client: Int) {
     note(client, "crashes")
     devices[client].isRunning = false
+    devices[client].window = nil
     tasks.removeAll { $0.client == client }
     for index in exchanges.indices where exchanges[index].client == client {
       exchanges[index].isOpen = false
@@ -260,19 +283,31 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
 
   // MARK: Messages
 
+  private mutating func leave(_ message: Message) {
+    travelling.append(messages.count)
+    messages.append(message)
+  }
+
   /// Takes a message out of its way: it is lost.
-  mutating func lose(_ index: Int) { messages[index].fate = .lost(now) }
+  mutating func lose(_ index: Int) {
+    messages[index].fate = .lost(now)
+    travelling.removeAll { $0 == index }
+    note(message: index, "is lost")
+  }
 
   /// A second copy arrives as long after the first as it was on its way.
   mutating func repeatMessage(_ index: Int) {
     var copy = messages[index]
     copy.arrives = copy.arrives + latency
-    messages.append(copy)
+    leave(copy)
+    note(message: index, "is repeated as message \(messages.count)")
   }
 
   /// Brings a message to its end at once.
   mutating func deliver(_ index: Int) {
     messages[index].fate = .arrived(now)
+    travelling.removeAll { $0 == index }
+    note(message: index, "arrives")
     let message = messages[index]
     let exchange = exchanges[message.exchange]
     if let answer = message.answer {
@@ -297,6 +332,10 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
       } else {
         note(nil, "holds \(exchange.name) of client \(message.client + 1)")
       }
+    case .fetch(let request):
+      if let found = App.page(request, on: server) {
+        answer(message.exchange, .pageArrived(exchange.id, found.page), found.words)
+      }
     case .push(let push):
       if let taken = server.push(push, at: now) {
         answer(message.exchange, .pushAnswered(exchange.id, taken), "\(taken)")
@@ -318,17 +357,18 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
       return tasks.append(
         Task(client: client, at: now + .milliseconds(10), what: .told(input)))
     }
-    messages.append(
+    leave(
       Message(
         client: client, incarnation: device.incarnation, exchange: exchanges.count - 1,
         text: name, sent: now, arrives: now + latency, answer: nil))
+    note(message: messages.count - 1, "leaves client \(client + 1): \(name)")
   }
 
-  private mutating func reply(_ exchange: Int, _ reply: Compared.Server.Reply) {
+  private mutating func reply(_ exchange: Int, _ reply: App.Server.Reply) {
     let id = exchanges[exchange].id
     switch reply {
     case .registered(let snapshot, let finger, let terms):
-      let isComplete = Compared.Server.isComplete(snapshot)
+      let isComplete = App.Server.isComplete(snapshot)
       answer(
         exchange,
         .snapshotArrived(id, snapshot, finger: finger, terms: terms, isComplete: isComplete),
@@ -346,11 +386,12 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
   private mutating func answer(_ exchange: Int, _ input: Client.Input, _ text: String) {
     let client = exchanges[exchange].client
     note(nil, "answers \(exchanges[exchange].name) of client \(client + 1): \(text)")
-    guard devices[client].isOnline else { return }
-    messages.append(
+    guard devices[client].isOnline else { return note(client, "cannot be reached") }
+    leave(
       Message(
         client: client, incarnation: exchanges[exchange].incarnation, exchange: exchange,
         text: text, sent: now, arrives: now + latency, answer: input))
+    note(message: messages.count - 1, "leaves for client \(client + 1)")
   }
 
   mutating func takeFinished() {
@@ -361,23 +402,33 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
 
   // MARK: Clients
 
-  private mutating func feed(_ client: Int, _ input: Client.Input) {
+  mutating func feed(_ client: Int, _ input: Client.Input) {
     guard devices[client].isRunning else { return }
     let effects = devices[client].client.handle(input, at: now)
     note(client, "\(input) → \(devices[client].client.status)" + words(effects))
     perform(effects, by: client)
   }
 
-  private func words(_ effects: Client.Effects) -> String {
+  func words(_ effects: Client.Effects) -> String {
     let texts = effects.texts(at: now)
     return texts.isEmpty ? "" : ": " + texts.joined(separator: ", ")
   }
 
   mutating func note(_ client: Int?, _ text: String) {
-    notes.append(Note(at: now, client: client, text: text))
+    notes.append(Note(at: now, about: client.map { .client($0) } ?? .server, text: text))
   }
 
-  private mutating func perform(_ effects: Client.Effects, by client: Int) {
+  mutating func note(message index: Int, _ text: String) {
+    notes.append(Note(at: now, about: .message(index), text: text))
+  }
+
+  /// The conversation as text, after so many lines of it.
+  func told(after count: Int) -> [String] {
+    notes[count...].map { "\($0.at): \($0.who) \($0.text)" }
+  }
+
+  mutating func perform(_ effects: Client.Effects, by client: Int) {
+    if !effects.windows.isEmpty { noteWindow(of: client) }
     effects.each { effect in
       switch effect {
       case .cancel(let request):
@@ -389,7 +440,8 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
           server.abandon(waiter: UInt64(index))
         }
       case .disarm(let timer): disarm(timer, of: client)
-      case .report, .read, .fetch: break  // The models hold everything, all of it loaded.
+      case .report, .read: break  // What is held is all loaded.
+      case .fetch(let id, let request): send(.fetch(request), id, App.words(request), by: client)
       case .release(let log): _ = server.release(log)
       case .load:
         let disk = devices[client].disk
@@ -401,14 +453,15 @@ struct PlaygroundWorld<Compared: ComparedProtocol> {
         devices[client].disk = nil
         later(client, .told(.erased(succeeded: true)))
       case .register(let id):
-        let name = devices[client].client.model.flatMap(Compared.clientName)
+        let name = devices[client].client.model.flatMap { App.clientName(of: $0) }
         send(.register(name: name), id, "register", by: client)
       case .poll(let id, let place, let waits):
         send(.poll(place, waits: waits), id, "poll from \(place)", by: client)
       case .push(let push, let finger):
         send(
-          .push(Compared.request(push, at: finger)), push.id,
-          "push of \(push.mutations.count)", by: client)
+          .push(App.request(push, at: finger)), push.id,
+          "push of \(push.mutations.count) change" + (push.mutations.count == 1 ? "" : "s"),
+          by: client)
       case .arm(let timer, let range):
         // A person can follow a wait more easily if it always lasts as long as it may.
         tasks.append(Task(client: client, at: max(range.latest, now), what: .timer(timer)))

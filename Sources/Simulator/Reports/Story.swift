@@ -1,7 +1,7 @@
 // Reports: the room that describes a failing run for people: what was found, what led to it, what
 // caused it. It takes results, conversations and tokens.
 //
-// Reports may use: Choices, Explorer, Run, Scenario, Shrinking, Simulation, SmallWorld.
+// Reports may use: Choices, Explorer, Run, Scenario, Shrinking, Simulation, SmallWorld, Words.
 
 /// A failing run on at most one screen. It says what was found, by which oracle, for which client
 /// and when; what was expected, and where that differs; the last relevant events; the choices,

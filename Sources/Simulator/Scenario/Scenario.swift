@@ -1,8 +1,8 @@
-// Scenario: the room of conversations as text. A text has a client's inputs, one per line, and
-// below each the machine's answer. The room owns the language, the player and the golden output. It
-// reads no files.
+// Scenario: the room of conversations as text. A text has what happens, a line each, and below each
+// line what came of it. The room owns the language of machines, the player of all texts and the
+// golden output. It reads no files.
 //
-// Scenario may use: Agenda, Choices, Pictures.
+// Scenario may use: Agenda, Choices, Pictures, Playground, Words.
 
 /// A conversation with one machine or with many, as text that people read and tests compare.
 ///
@@ -64,6 +64,12 @@
 /// A run draws only when a timer fires: uniformly from the timer's range (``Choices``). So the same
 /// text gives the same output everywhere. The format follows that of etcd's raft
 /// (`interaction_test.go`).
+///
+/// A scenario whose first directive is a line such as `world event-queue clients=2` is about whole
+/// clients with their server. Its directives are the steps of a playground, such as
+/// `client 1 creates Milk`, and `see` before what is to be seen, such as
+/// `see client 1 shows Milk`. What is not to be seen is an error. The article *Writing scenarios*
+/// has them all.
 package enum Scenario {
   /// Returns the same text with fresh output. A scenario passes if this text equals the old one.
   ///
@@ -71,7 +77,7 @@ package enum Scenario {
   /// it, indented by two spaces. Every line ends with a line feed, including the last.
   /// - Throws: ``ScenarioError`` for the first invalid line.
   package static func rewritten(_ text: String) throws(ScenarioError) -> String {
-    var stage = Stage()
+    var player: Player?
     var result = ""
     var number = 0
     for line in lines(of: text) {
@@ -82,9 +88,8 @@ package enum Scenario {
       }
       if line.utf8.starts(with: "  ".utf8) { continue }  // Output, old or not.
       var words = Words(line, number: number)
-      let directive = try Directive(&words)
       result += line + "\n"
-      for output in try stage.perform(directive, line: number) { result += "  " + output + "\n" }
+      for output in try Player.perform(&words, in: &player) { result += "  " + output + "\n" }
     }
     return result
   }
@@ -105,26 +110,4 @@ package enum Scenario {
     if !line.isEmpty { lines.append(String(decoding: line, as: UTF8.self)) }
     return lines
   }
-}
-
-/// A scenario's text is invalid. The error names the line, and what to write there. Nothing after
-/// that line was run.
-package struct ScenarioError: Error, Equatable {
-  /// The line number, from 1.
-  package var line: Int
-  /// What would have been valid there.
-  package var expected: String
-  /// What was found instead: a word, or "the end of the line".
-  package var found: String
-
-  package init(line: Int, expected: String, found: String) {
-    self.line = line
-    self.expected = expected
-    self.found = found
-  }
-}
-
-extension ScenarioError: CustomStringConvertible {
-  /// A text like "line 3: expected a failure, found "sereverFault"".
-  package var description: String { "line \(line): expected \(expected), found \(found)" }
 }
