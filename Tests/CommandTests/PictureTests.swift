@@ -21,6 +21,7 @@ import Testing
     ("trace --seed 4 --protocol client-view --clients 2 --steps 60", "commit 1"),
     ("trace --seed 4 --clients 1 --steps 40 --engine actor", "begins incarnation 1"),
     ("trace Simulations/Scenarios/stories/life-of-a-banner.scenario", "failed unreachable"),
+    ("trace Simulations/Scenarios/worlds/lost-answer.scenario", "client 2"),
     ("trace Simulations/Recordings/queue-lifecycle.jsonl", "release"),
   ]
 

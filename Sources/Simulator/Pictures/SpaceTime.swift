@@ -17,6 +17,10 @@ package struct SpaceTime: Sendable {
   package private(set) var arrows: [Arrow] = []
   /// In the order in which they began.
   package private(set) var bars: [Bar] = []
+  /// The indices of the bars that have not ended.
+  private var openBars: [Int] = []
+  /// The state of each lane before the first mark; empty: none.
+  package internal(set) var beginning: [LaneState?] = []
   /// What an oracle found, in lines; empty: nothing.
   package var evidence: [String] = []
 
@@ -141,16 +145,61 @@ package struct SpaceTime: Sendable {
 
   /// What lasts beside a lane now. What is not named any more has ended.
   package mutating func hold(_ held: [(name: String, text: String)], lane: Int, at now: Moment) {
-    for index in bars.indices where bars[index].lane == lane && bars[index].end == nil {
+    for index in openBars where bars[index].lane == lane {
       guard let still = held.first(where: { $0.name == bars[index].name }) else {
         bars[index].end = now
         continue
       }
       if bars[index].parts.last?.text != still.text { bars[index].parts.append((now, still.text)) }
     }
+    openBars.removeAll { bars[$0].end != nil }
     for one in held
-    where !bars.contains(where: { $0.lane == lane && $0.end == nil && $0.name == one.name }) {
+    where !openBars.contains(where: { bars[$0].lane == lane && bars[$0].name == one.name }) {
+      openBars.append(bars.count)
       bars.append(Bar(lane: lane, name: one.name, parts: [(now, one.text)]))
     }
+  }
+
+  // MARK: Cutting
+
+  /// The part from one moment to another, both included. A message that left before is drawn from
+  /// the beginning, and one that arrives after is on its way.
+  package func part(from start: Moment, to end: Moment) -> SpaceTime {
+    var part = SpaceTime(title: title, lanes: lanes)
+    part.evidence = evidence
+    part.beginning = beginning.isEmpty ? lanes.map { _ in nil } : beginning
+    for mark in marks {
+      if mark.at < start, let lane = mark.lane, let state = mark.state {
+        part.beginning[lane] = state
+      } else if mark.at >= start, mark.at <= end {
+        part.marks.append(mark)
+      }
+    }
+    for arrow in arrows where arrow.sent <= end && arrow.endMoment.map({ $0 >= start }) ?? true {
+      var arrow = arrow
+      arrow.sent = max(arrow.sent, start)
+      if let over = arrow.endMoment, over > end { arrow.end = .none }
+      part.arrows.append(arrow)
+    }
+    for bar in bars where bar.parts[0].at <= end && bar.end.map({ $0 >= start }) ?? true {
+      var bar = bar
+      let first = bar.parts.last { $0.at <= start } ?? bar.parts[0]
+      bar.parts =
+        [(max(first.at, start), first.text)] + bar.parts.filter { $0.at > start && $0.at <= end }
+      if let over = bar.end, over > end { bar.end = nil }
+      part.bars.append(bar)
+    }
+    return part
+  }
+
+  /// The last moments at which anything happened; all, if there are not so many.
+  package func latest(_ count: Int) -> SpaceTime {
+    var moments: [Int64] = marks.suffix(count * 4).map { $0.at.milliseconds }
+    moments.sort()
+    var distinct: [Int64] = []
+    for moment in moments where distinct.last != moment { distinct.append(moment) }
+    guard distinct.count > count, let last = distinct.last else { return self }
+    return part(
+      from: Moment(milliseconds: distinct[distinct.count - count]), to: Moment(milliseconds: last))
   }
 }

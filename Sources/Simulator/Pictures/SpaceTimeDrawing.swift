@@ -105,6 +105,13 @@ struct SpaceTimeDrawing {
     var lines = codes.indices.filter { codes[$0] }.map {
       LegendLine(glyph: glyph(.status($0), at: (0, 0)), text: MachineStatus.names[$0])
     }
+    for state in picture.beginning {
+      if case .status(let code) = state, !codes[code] {
+        lines.append(
+          LegendLine(glyph: glyph(.status(code), at: (0, 0)), text: MachineStatus.names[code]))
+        codes[code] = true
+      }
+    }
     if isOff { lines.append(LegendLine(glyph: glyph(.off, at: (0, 0)), text: "no process runs")) }
     if picture.arrows.contains(where: { if case .arrived = $0.end { true } else { false } }) {
       lines.append(
@@ -177,7 +184,7 @@ struct SpaceTimeDrawing {
   private mutating func drawLane(_ lane: Int) {
     let x = laneX[lane]
     var y = rows.rows.first?.top ?? 0
-    var state: SpaceTime.LaneState?
+    var state = picture.state(beginning: lane)
     func isClient() -> Bool {
       picture.marks.contains { $0.lane == lane && $0.state != nil }
     }
@@ -202,7 +209,7 @@ struct SpaceTimeDrawing {
   }
 
   private mutating func drawMarks() {
-    var states: [SpaceTime.LaneState?] = picture.lanes.map { _ in nil }
+    var states = picture.lanes.indices.map { picture.state(beginning: $0) }
     for row in rows.rows {
       var last = -1
       for (index, line) in row.lines.enumerated() {
@@ -371,7 +378,8 @@ struct SpaceTimeDrawing {
       let y = rows.y(of: part.at, lane: bar.lane, picture, last: true)
       line("st-bar-part", x, y, x + 6, y)
     }
-    text(x + 3, start - 2, bar.name, "st-small", anchor: "middle")
+    // Names of neighbours stand at two heights.
+    text(x + 3, start - 2 - slots[index] % 2 * 10, bar.name, "st-small", anchor: "middle")
     body += "\n"
   }
 }

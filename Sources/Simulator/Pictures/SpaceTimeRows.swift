@@ -32,6 +32,7 @@ struct SpaceTimeRows {
       if let end = arrow.endMoment { moments.append(end.milliseconds) }
     }
     for bar in picture.bars {
+      moments.append(bar.parts[0].at.milliseconds)
       if let end = bar.end { moments.append(end.milliseconds) }
     }
     moments.sort()
@@ -116,6 +117,11 @@ struct SpaceTimeRows {
 }
 
 extension SpaceTime {
+  /// What a lane is before the first mark.
+  func state(beginning lane: Int) -> LaneState? {
+    beginning.indices.contains(lane) ? beginning[lane] : nil
+  }
+
   /// A mark with the name of its lane.
   func told(_ mark: Mark) -> String {
     mark.lane.map { lanes.indices.contains($0) ? "\(lanes[$0])  \(mark.text)" : mark.text }

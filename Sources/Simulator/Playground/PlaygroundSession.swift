@@ -100,6 +100,18 @@ package struct PlaygroundSession: Sendable {
     }
   }
 
+  /// What has happened, as a space-time diagram.
+  package func picture(_ title: String) -> SpaceTime {
+    switch world {
+    case .eventQueue(let some): some.picture(title)
+    case .clientView(let some): some.picture(title)
+    case .recordSync(let some): some.picture(title)
+    case .tableSync(let some): some.picture(title)
+    case .eventStream(let some): some.picture(title)
+    case .messages(let some): some.picture(title)
+    }
+  }
+
   /// What has happened, a line each, after so many lines of it.
   func told(after count: Int) -> [String] {
     switch world {
@@ -130,6 +142,7 @@ extension PlaygroundWorld {
         return "no message \(number) is on its way"
       }
       guard messages.count < 10_000 else { return "there are too many messages" }
+      defer { drawLogs() }
       switch step {
       case .deliver: deliver(index)
       case .lose: lose(index)
@@ -139,14 +152,18 @@ extension PlaygroundWorld {
       for log in server.aliveQueues { server.expire(log) }
       note(nil, "forgets its logs")
       takeFinished()
+      drawLogs()
     case .restart(let keepingQueues):
       note(nil, keepingQueues ? "restarts" : "restarts, and forgets its clients")
       server.restart(keepingQueues: keepingQueues, at: now)
       takeFinished()
+      drawLogs()
     case .latency(let span):
       guard span <= .seconds(600) else { return "that is too long" }
       latency = span
-    case .somebody(let act): return happen(act)
+    case .somebody(let act):
+      defer { drawLogs() }
+      return happen(act)
     case .client(let number, let what):
       guard devices.indices.contains(number - 1) else {
         return "there is no client \(number), only \(devices.count)"

@@ -113,18 +113,20 @@ extension PlaygroundWorld {
   }
 
   private func state(of pending: PendingMutation<App.Model.Change>) -> JSONObject {
-    let stage =
-      switch pending.stage {
-      case .unsent: "not sent"
-      case .marked: "about to leave"
-      case .sent: "sent"
-      case .accepted: "accepted"
-      case .uncertain: "uncertain"
-      }
-    return JSONObject(
+    JSONObject(
       of: ("ticket", JSONValue(integerLiteral: Int64(pending.ticket.number))),
-      ("change", .string(pending.change.name)), ("stage", .string(stage)),
+      ("change", .string(pending.change.name)), ("stage", .string(stage(of: pending))),
       ("refused", .bool(pending.refusal != nil)))
+  }
+
+  func stage(of pending: PendingMutation<App.Model.Change>) -> String {
+    switch pending.stage {
+    case .unsent: "not sent"
+    case .marked: "about to leave"
+    case .sent: "sent"
+    case .accepted: "accepted"
+    case .uncertain: "uncertain"
+    }
   }
 
   private func reason(_ reason: MutationSetAside<App.Model.Change>.Reason) -> String {

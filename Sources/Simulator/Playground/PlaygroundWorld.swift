@@ -6,8 +6,8 @@ internal import UpdateMachine
 //
 // Playground may use: Comparison, Messages, Pictures, Run, ServerMessages, Words.
 
-/// A server and a few clients of one protocol, whose users edit items, or look at posts. It performs what clients and
-/// server want, one thing at a time, and decides nothing. A value: a copy is a fork.
+/// A server and a few clients of one protocol, whose users edit items, or look at posts. It performs
+/// what clients and server want, one thing at a time, and decides nothing. A value: a copy is a fork.
 struct PlaygroundWorld<App: PlayedApp> {
   typealias Client = SyncClient<App.Model, App.Server.Sync>
   typealias Saved = SavedReplica<App.Model, App.Server.Place>
@@ -83,6 +83,10 @@ struct PlaygroundWorld<App: PlayedApp> {
     let at: Moment
     let about: About
     let text: String
+    /// What the client is after it; `nil`: it is not about a client, or nothing has changed.
+    var state: SpaceTime.LaneState?
+    /// Whether the client has taken a snapshot with its finger.
+    var isSeam = false
 
     enum About: Sendable {
       case server
@@ -116,6 +120,8 @@ struct PlaygroundWorld<App: PlayedApp> {
   var tasks: [Task] = []
   var notes: [Note] = []
   var made = PlayedThings()
+  /// What lasts, for pictures: the server's logs, and the clients' pending changes.
+  var drawing = SpaceTime(title: "", lanes: [])
   private var changeCount: UInt64 = 0
   /// The time that a message travels.
   var latency: TimeSpan
@@ -172,6 +178,7 @@ struct PlaygroundWorld<App: PlayedApp> {
       server.advance(to: now)
       takeFinished()
     }
+    drawLogs()
     return true
   }
 
@@ -222,6 +229,7 @@ struct PlaygroundWorld<App: PlayedApp> {
     changeCount += 1
     made.itemCount = max(made.itemCount, edit.item)
     note(client, "\(edit.words), \(done.ticket)" + words(done.effects))
+    drawPending(of: client)
     perform(done.effects, by: client)
     return nil
   }
@@ -260,6 +268,7 @@ struct PlaygroundWorld<App: PlayedApp> {
 
   mutating func crash(_ client: Int) {
     note(client, "crashes")
+    notes[notes.count - 1].state = .off
     devices[client].isRunning = false
     devices[client].window = nil
     tasks.removeAll { $0.client == client }
@@ -405,7 +414,11 @@ struct PlaygroundWorld<App: PlayedApp> {
   mutating func feed(_ client: Int, _ input: Client.Input) {
     guard devices[client].isRunning else { return }
     let effects = devices[client].client.handle(input, at: now)
-    note(client, "\(input) → \(devices[client].client.status)" + words(effects))
+    let status = devices[client].client.status
+    note(client, "\(input) → \(status)" + words(effects))
+    notes[notes.count - 1].state = .status(status.code)
+    if case .snapshotArrived = input { notes[notes.count - 1].isSeam = status.isLive }
+    drawPending(of: client)
     perform(effects, by: client)
   }
 

@@ -36,7 +36,7 @@ enum Player {
 
 /// Plays steps of whole clients, and looks at what is to be seen.
 struct SessionPlayer {
-  private var session: PlaygroundSession
+  private(set) var session: PlaygroundSession
   /// How many lines of the session are in the output already.
   private var told = 0
 

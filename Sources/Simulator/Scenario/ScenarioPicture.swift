@@ -1,27 +1,31 @@
 internal import UpdateMachine
 
 extension Scenario {
-  /// A scenario of one machine as a space-time diagram, with a lane for the client and one for the
-  /// server. A request is drawn where it is sent, and its answer where it is taken: a scenario does
-  /// not say how long either was on its way. Of several machines, only their counts are known.
+  /// A scenario as a space-time diagram, with a lane for each client and one for the server.
+  ///
+  /// Where a scenario is about one machine, a request is drawn where it is sent, and its answer where
+  /// it is taken: the text does not say how long either was on its way. Of several machines, only
+  /// their counts are known.
   ///
   /// - Throws: ``ScenarioError`` for the first invalid line.
   package static func picture(
     of text: String, title: String
   ) throws(ScenarioError) -> SpaceTime {
     var picture = SpaceTime(title: title, lanes: ["client", "server"])
-    var stage = Stage()
+    var player: Player?
     var number = 0
     for line in lines(of: text) {
       number += 1
       if line.utf8.isEmpty || line.utf8.first == UInt8(ascii: "#") { continue }
       if line.utf8.starts(with: "  ".utf8) { continue }  // Output.
       var words = Words(line, number: number)
-      let directive = try Directive(&words)
-      let before = stage.clients[0].body
-      let outputs = try stage.perform(directive, line: number)
-      picture.take(line, directive, outputs, before: before, stage)
+      let stage = if case .machines(let stage) = player { stage } else { Stage() }
+      var copy = words
+      let outputs = try Player.perform(&words, in: &player)
+      guard case .machines(let after) = player else { continue }
+      picture.take(line, try Directive(&copy), outputs, before: stage.clients[0].body, after)
     }
+    if case .session(let playing) = player { return playing.session.picture(title) }
     return picture
   }
 }
