@@ -127,6 +127,7 @@ import UpdateMachine
     "client 1's creates Milk", "client 1 disk is full", "the server", "the server restarts now",
     "next next", "client 1 sleeps", "client 1 sends change x again", "messages take 999999999ms",
     "client 1 renames item 7 to Tea", "client 2 deletes item 1", "message 1 is", "see",
+    "client 1 sleeps 101d", "client 1's clock jumps 106751991167d", "wait 101d",
     "client 1 opens topic lunch", "client 1 scrolls up", "client 1 closes its window",
     "somebody posts Hello", "somebody posts Hello in", "somebody posts Hello in lunch",
     "somebody deletes post 1",

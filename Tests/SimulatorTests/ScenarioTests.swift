@@ -178,6 +178,11 @@ enum ScenarioFiles {
         + "started\nrun 1s",
       "terms longDeadline=0s lifetime=0s every=0s\nrestored q1:1\nstarted\nrun 1s",
       "processes 3\nrestored q1:1\nserver poll after 1ms: holds\nstarted\nrun 1min",
+      "world", "world messages clients=", "world event-queue clients=1\nwait 106751991167d",
+      "world messages clients=1\nclient 1 opens topic \nclient 1's's\nsee the server has",
+      "world messages clients=1\nclient 1 opens the channel\nclient 1 jumps to post 999999999",
+      "world messages clients=1\nsomebody posts in in in lunch\nsomebody posts  in x\nwait 1s",
+      "world client-view clients=1\nclient 1 creates ,\nclient 1 creates :\nsee client 1 shows ,",
       "\u{0}", "é", "started\r", "\t", "seed 18446744073709551615\nstarted\nrun 1s",
     ]
     for text in odd {

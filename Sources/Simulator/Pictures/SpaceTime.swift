@@ -192,6 +192,29 @@ package struct SpaceTime: Sendable {
     return part
   }
 
+  /// The same without the marks of the middle, if there are marks at more moments than `count`. A line
+  /// says how many were left out.
+  package func withoutMiddle(_ count: Int) -> SpaceTime {
+    var moments: [Int64] = []
+    for mark in marks { moments.append(mark.at.milliseconds) }
+    moments.sort()
+    var distinct: [Int64] = []
+    for moment in moments where distinct.last != moment { distinct.append(moment) }
+    guard distinct.count > count else { return self }
+    let from = Moment(milliseconds: distinct[count / 2])
+    let to = Moment(milliseconds: distinct[distinct.count - count / 2 - 1])
+    var cut = self
+    cut.marks.removeAll { $0.at >= from && $0.at <= to }
+    cut.arrows.removeAll { arrow in
+      let end = arrow.endMoment ?? arrow.sent
+      return arrow.sent >= from && arrow.sent <= to || end >= from && end <= to
+    }
+    cut.bars.removeAll { $0.parts[0].at >= from && $0.parts[0].at <= to }
+    let left = marks.count - cut.marks.count
+    cut.mark(from, nil, "… \(left) more lines until \(SpaceTimeDrawing.clock(to)) …")
+    return cut
+  }
+
   /// The last moments at which anything happened; all, if there are not so many.
   package func latest(_ count: Int) -> SpaceTime {
     var moments: [Int64] = marks.suffix(count * 4).map { $0.at.milliseconds }

@@ -15,6 +15,9 @@ package struct PlaygroundSession: Sendable {
 
   private var world: AnyWorld
 
+  /// The longest span of time in a step.
+  static var longest: TimeSpan { .seconds(100 * 86_400) }
+
   /// The allowed numbers of clients.
   package static var clientsAllowed: ClosedRange<Int> { 1...4 }
 
@@ -131,7 +134,7 @@ extension PlaygroundWorld {
     switch step {
     case .next: return happenNext() ? nil : "nothing is due"
     case .wait(let span):
-      guard span <= .seconds(100 * 86_400) else { return "that is too long" }
+      guard span <= PlaygroundSession.longest else { return "that is too long" }
       let old = self
       if pass(span) { return nil }
       self = old
@@ -184,10 +187,13 @@ extension PlaygroundWorld {
     case .goOffline: goOffline(client)
     case .fill: devices[client].isDiskFull = true
     case .free: devices[client].isDiskFull = false
+    case .clock(let span) where span > PlaygroundSession.longest,
+      .sleep(let span) where span > PlaygroundSession.longest:
+      return "that is too long"
+    case .sleep(let span): sleep(client, for: span)
     case .clock(let span):
       devices[client].clockOffset = devices[client].clockOffset + span
       note(client, "its clock jumps by \(span)")
-    case .sleep(let span): sleep(client, for: span)
     case .crash where device.isRunning: crash(client)
     case _ where !device.isRunning: return "the app does not run"
     case .open(let topic): return open(topic, on: client)

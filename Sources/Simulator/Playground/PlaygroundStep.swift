@@ -1,8 +1,8 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// One thing that happens in a playground, as a sentence that a person writes. The link to a session
-/// holds its steps as text.
+/// One thing that happens in a playground, as a sentence that a person writes. The link to a
+/// session holds its steps as text.
 enum PlaygroundStep: Sendable {
   /// The next thing that is due happens.
   case next

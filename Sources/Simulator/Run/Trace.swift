@@ -95,7 +95,7 @@ public struct Trace: Sendable {
   }
 
   /// Pads with leading spaces.
-  static func padded(_ text: String, before width: Int) -> String {
+  package static func padded(_ text: String, before width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.utf8.count)) + text
   }
 
