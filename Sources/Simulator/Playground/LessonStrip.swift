@@ -51,7 +51,7 @@
         }
         let state = session.object
         let now = Moment(milliseconds: state["now"]?.int64 ?? 0)
-        let picture = session.picture("")
+        let picture = session.picture("\(lesson.title), frame \(frames.count + 1)")
         frames.append(
           Frame(
             text: scene.text, question: scene.question, sights: sights,

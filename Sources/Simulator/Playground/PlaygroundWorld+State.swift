@@ -9,6 +9,7 @@ extension PlaygroundWorld {
       ("protocol", .string(App.played.rawValue)),
       ("latency", JSONValue(integerLiteral: latency.milliseconds)),
       ("server", .object(serverState)),
+      ("settings", .array(settings)),
       ("clients", .array(devices.indices.map { .object(state(of: $0)) })),
       ("messages", .array(messages.indices.map { .object(state(ofMessage: $0)) })),
       ("notes", .array(notes.map { .object(state(of: $0)) })))
@@ -19,6 +20,32 @@ extension PlaygroundWorld {
   }
 
   private func number(_ number: Int) -> JSONValue { JSONValue(integerLiteral: Int64(number)) }
+
+  /// Every parameter of this world with its value: what the server tells its clients, what the world
+  /// takes for granted, and the settings of the clients' machines.
+  private var settings: [JSONValue] {
+    let terms = server.terms
+    let cadence =
+      switch terms.cadence {
+      case .waits: "a poll waits for news"
+      case .every(let span): "every \(Words.text(span))"
+      case .pushed: "a subscription brings news"
+      }
+    let all: [(name: String, value: String?)] =
+      [
+        ("server: how it is asked", cadence), ("server: lifetime", Words.text(terms.lifetime)),
+        ("server: longDeadline", Words.text(terms.longDeadline)),
+        ("server: heartbeat", Words.text(PlaygroundWorld.heartbeat)),
+        ("world: a disk takes", Words.text(PlaygroundWorld.diskTime)),
+        ("world: messages take", Words.text(latency)),
+        ("world: a timer fires", "at the end of its range"),
+      ] + (devices.first?.client.settings.machine.named ?? [])
+    return all.map { setting in
+      .object(
+        JSONObject(
+          of: ("name", .string(setting.name)), ("value", .string(setting.value ?? "none"))))
+    }
+  }
 
   // MARK: The server
 

@@ -126,6 +126,11 @@ struct PlaygroundWorld<App: PlayedApp> {
   /// The time that a message travels.
   var latency: TimeSpan
 
+  /// When the server answers a poll that waits, though it has no news.
+  static var heartbeat: TimeSpan { .seconds(50) }
+  /// How long a disk takes to read or write.
+  static var diskTime: TimeSpan { .milliseconds(5) }
+
   init(clients: Int, latency: TimeSpan) {
     var settings = ServerSettings()
     settings.cadence = App.cadence
@@ -335,7 +340,7 @@ struct PlaygroundWorld<App: PlayedApp> {
     case .poll(let place, let waits):
       let waiter = UInt64(message.exchange)
       let answer = server.poll(
-        place, waits: waits, waiter: waiter, heartbeatAfter: .seconds(50), at: now)
+        place, waits: waits, waiter: waiter, heartbeatAfter: PlaygroundWorld.heartbeat, at: now)
       if let answer {
         reply(message.exchange, answer)
       } else {
@@ -489,7 +494,7 @@ struct PlaygroundWorld<App: PlayedApp> {
   }
 
   private mutating func later(_ client: Int, _ what: Task.What) {
-    tasks.append(Task(client: client, at: now + .milliseconds(5), what: what))
+    tasks.append(Task(client: client, at: now + PlaygroundWorld.diskTime, what: what))
   }
 }
 

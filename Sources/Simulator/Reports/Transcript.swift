@@ -117,15 +117,6 @@ package struct Transcript: Sendable {
 }
 
 extension Words {
-  /// A span as scenarios write it, like "1500ms", "10s" or "7d".
-  static func text(_ span: TimeSpan) -> String {
-    let units: [(name: String, length: Int64)] = [
-      ("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000),
-    ]
-    let unit = units.first { span != .zero && span.milliseconds % $0.length == 0 }
-    return unit.map { "\(span.milliseconds / $0.length)\($0.name)" } ?? "\(span.milliseconds)ms"
-  }
-
   /// A failure as scenarios write it; `nil`: it cannot be written.
   static func text(_ failure: SyncFailure) -> String? {
     switch failure {
@@ -140,36 +131,5 @@ extension Words {
       .modelRefused:
       return failure.description
     }
-  }
-}
-
-extension MachineSettings {
-  /// The settings that differ from the defaults, as a scenario writes them, each after a space.
-  fileprivate var words: String {
-    var words = ""
-    for (mine, plain) in zip(spans, MachineSettings().spans) where mine.1 != plain.1 {
-      if let span = mine.1 { words += " \(mine.0)=\(Words.text(span))" }
-    }
-    let plain = MachineSettings()
-    if isDurable != plain.isDurable { words += " durable=\(isDurable ? "yes" : "no")" }
-    if retry.paceBurst != plain.retry.paceBurst { words += " paceBurst=\(retry.paceBurst)" }
-    if retry.wakeBurst != plain.retry.wakeBurst { words += " wakeBurst=\(retry.wakeBurst)" }
-    return words
-  }
-
-  /// Every span with its name in TheMachine §1.
-  private var spans: [(String, TimeSpan?)] {
-    [
-      ("transientFirst", retry.transientFirst), ("transientCap", retry.transientCap),
-      ("slowFirst", retry.slowFirst),
-      ("slowCap", retry.slowCap), ("quickDeadline", quickDeadline),
-      ("registerDeadline", registerDeadline), ("deadlineCap", retry.deadlineCap),
-      ("retryAfterFloor", retry.retryAfterFloor), ("retryAfterCap", retry.retryAfterCap),
-      ("collector", collector), ("spread", spread), ("healthy", retry.healthy),
-      ("productive", productive), ("reallyWaited", reallyWaited),
-      ("paceInterval", retry.paceInterval),
-      ("wakeInterval", retry.wakeInterval), ("late", late), ("writeDue", writeDue),
-      ("debounce", debounce), ("refreshPeriod", refreshPeriod),
-    ]
   }
 }
