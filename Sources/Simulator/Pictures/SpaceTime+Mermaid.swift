@@ -1,8 +1,8 @@
 internal import UpdateMachine
 
 extension SpaceTime {
-  /// As a sequence diagram of Mermaid. Time is not to scale; a message that arrives is told where it
-  /// arrives, a lost one where it was sent.
+  /// As a sequence diagram of Mermaid. Time is not to scale; a message that arrives is told where
+  /// it arrives, a lost one where it was sent.
   package var mermaid: String {
     var lines = ["sequenceDiagram", "  accTitle: \(SpaceTime.mermaid(title))"]
     for (index, lane) in lanes.enumerated() {

@@ -192,8 +192,8 @@ package struct SpaceTime: Sendable {
     return part
   }
 
-  /// The same without the marks of the middle, if there are marks at more moments than `count`. A line
-  /// says how many were left out.
+  /// The same without the marks of the middle, if there are marks at more moments than `count`. A
+  /// line says how many were left out.
   package func withoutMiddle(_ count: Int) -> SpaceTime {
     var moments: [Int64] = []
     for mark in marks { moments.append(mark.at.milliseconds) }

@@ -27,8 +27,8 @@ extension SpaceTimeDrawing {
       + "transform=\"translate(\(place.x) \(place.y))\" d=\"\(shape)\"/>\n"
   }
 
-  /// By `MachineStatus.code`: circle, bar, diamond, diamond with a cross, disc, square, two strokes,
-  /// triangle, octagon with a key's shape, with a question's, with a square.
+  /// By `MachineStatus.code`: circle, bar, diamond, diamond with a cross, disc, square, two
+  /// strokes, triangle, octagon with a key's shape, with a question's, with a square.
   private static var shapes: [String] {
     let circle = "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0Z"
     let octagon = "M-3 -7H3L7 -3V3L3 7H-3L-7 3V-3Z"

@@ -1,8 +1,8 @@
 internal import UpdateMachine
 
-/// Draws a diagram as SVG. It stands alone, and follows the reader's light or dark colours. A status
-/// has a colour, a shape and a line of its own, so that it can be read without colour. All sizes are
-/// whole pixels.
+/// Draws a diagram as SVG. It stands alone, and follows the reader's light or dark colours. A
+/// status has a colour, a shape and a line of its own, so that it can be read without colour. All
+/// sizes are whole pixels.
 struct SpaceTimeDrawing {
   private let picture: SpaceTime
   private let rows: SpaceTimeRows
@@ -21,8 +21,8 @@ struct SpaceTimeDrawing {
   private static let laneWidth = 112
   private static let barWidth = 10
   private static let headHeight = 40
-  /// How wide so many characters are. The font's characters are all as wide: 0.6 of their height, or
-  /// a little more.
+  /// How wide so many characters are. The font's characters are all as wide: 0.6 of their height,
+  /// or a little more.
   private static func width(_ characters: Int) -> Int { characters * 37 / 5 }
 
   /// A line of the legend: a glyph and its meaning.

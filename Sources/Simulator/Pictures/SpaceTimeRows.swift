@@ -1,7 +1,7 @@
 internal import UpdateMachine
 
-/// The rows of a diagram: one for each moment at which anything happened, from the top down. Time is
-/// not to scale. A long pause has a narrow row of its own.
+/// The rows of a diagram: one for each moment at which anything happened, from the top down. Time
+/// is not to scale. A long pause has a narrow row of its own.
 struct SpaceTimeRows {
   static let lineHeight = 17
   static let gapHeight = 18
@@ -89,8 +89,8 @@ struct SpaceTimeRows {
     return low < rows.count && rows[low].at == at ? rows[low] : nil
   }
 
-  /// Breaks a text at spaces into lines that fit, or within a word that is too long. Lines after the
-  /// first are indented.
+  /// Breaks a text at spaces into lines that fit, or within a word that is too long. Lines after
+  /// the first are indented.
   static func wrapped(_ text: String) -> [String] {
     var lines: [String] = []
     var line = String.UnicodeScalarView()

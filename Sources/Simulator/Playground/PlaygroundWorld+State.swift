@@ -21,8 +21,8 @@ extension PlaygroundWorld {
 
   private func number(_ number: Int) -> JSONValue { JSONValue(integerLiteral: Int64(number)) }
 
-  /// Every parameter of this world with its value: what the server tells its clients, what the world
-  /// takes for granted, and the settings of the clients' machines.
+  /// Every parameter of this world with its value: what the server tells its clients, what the
+  /// world takes for granted, and the settings of the clients' machines.
   private var settings: [JSONValue] {
     let terms = server.terms
     let cadence =

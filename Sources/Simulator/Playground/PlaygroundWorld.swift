@@ -6,8 +6,9 @@ internal import UpdateMachine
 //
 // Playground may use: Comparison, Messages, Pictures, Run, ServerMessages, Words.
 
-/// A server and a few clients of one protocol, whose users edit items, or look at posts. It performs
-/// what clients and server want, one thing at a time, and decides nothing. A value: a copy is a fork.
+/// A server and a few clients of one protocol, whose users edit items, or look at posts. It
+/// performs what clients and server want, one thing at a time, and decides nothing. A value: a copy
+/// is a fork.
 struct PlaygroundWorld<App: PlayedApp> {
   typealias Client = SyncClient<App.Model, App.Server.Sync>
   typealias Saved = SavedReplica<App.Model, App.Server.Place>
