@@ -35,8 +35,10 @@ import Testing
       for frame in strip.frames {
         #expect(text.contains(frame.text))
         #expect(frame.screens.count == lesson.clients)
-        #expect(!frame.picture.marks.isEmpty, "\(lesson.title): \(frame.text)")
       }
+      // In some frames nothing happens, and time passes.
+      let quiet = strip.frames.filter { $0.picture.marks.isEmpty }
+      #expect(quiet.count <= 1, "\(lesson.title)")
     }
   }
 
@@ -47,8 +49,9 @@ import Testing
     #expect(run.code == .success)
     let page = try String(contentsOf: file, encoding: .utf8)
     let strips = try Simulate.lessons(in: LessonCommandTests.root).map { LessonStrip($0) }
-    let frames = strips.map(\.frames.count).reduce(0, +)
-    #expect(page.split(separator: "<svg ").count == frames + 1)
+    let frames = strips.flatMap(\.frames).filter { !$0.picture.marks.isEmpty }
+    #expect(frames.count > 30)
+    #expect(page.split(separator: "<svg ").count == frames.count + 1)
     for strip in strips {
       #expect(page.contains(strip.lesson.title))
       for question in strip.frames.compactMap(\.question) { #expect(page.contains(question)) }

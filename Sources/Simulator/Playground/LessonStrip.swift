@@ -116,17 +116,19 @@
         }
         html += "<div class=\"screen server\"><h3>Server</h3>"
         html += LessonStrip.items(frame.server, 0) + "</div></div>\n"
-        html +=
-          "<div class=\"picture\" tabindex=\"0\" role=\"group\" aria-label=\"Diagram of frame "
-        html += "\(index + 1)\">"
-        html +=
-          SpaceTimeDrawing.svg(frame.picture, id: "picture-\(number)-\(index + 1)") + "</div>\n"
+        if !frame.picture.marks.isEmpty { html += diagram(of: index, lesson: number) }
         if let question = frame.question {
           html += "<p class=\"question\">\(escaped(question))</p>\n"
         }
         html += "</li>\n"
       }
       return html + "</ol>\n</section>\n"
+    }
+
+    private func diagram(of index: Int, lesson number: Int) -> String {
+      "<div class=\"picture\" tabindex=\"0\" role=\"group\" aria-label=\"Diagram of frame \(index + 1)\">"
+        + SpaceTimeDrawing.svg(frames[index].picture, id: "picture-\(number)-\(index + 1)")
+        + "</div>\n"
     }
 
     private static func items(_ titles: [String], _ pending: Int) -> String {
