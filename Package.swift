@@ -135,6 +135,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "ServeTests",
+      dependencies: [
+        "ZulipServer", "LoopbackServer", "SyncProtocols", "UpdateMachine", "ZulipSync", "follow",
+        "simulate",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "CommandTests",
       dependencies: [
         "counter", "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols",

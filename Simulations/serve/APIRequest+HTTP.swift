@@ -1,5 +1,5 @@
-package import LoopbackServer
 internal import Foundation
+package import LoopbackServer
 internal import SyncProtocols
 
 // HTTP around requests and answers.

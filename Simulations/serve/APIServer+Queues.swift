@@ -33,7 +33,8 @@ extension APIServer {
       throw APIError("Internal server error", code: nil, status: 500)
     }
     clients[queue] = client
-    guard case .registered(let snapshot, let finger, let terms) = queues.finishRegister(queue, at: now)
+    guard
+      case .registered(let snapshot, let finger, let terms) = queues.finishRegister(queue, at: now)
     else { throw APIError("Internal server error", code: nil, status: 500) }
     var fields = snapshot.state(
       for: user, fetched, includesSubscribers: includesSubscribers, wall: wall(at: now))
@@ -213,7 +214,8 @@ extension APIServer {
   /// How long queues live from now on; `nil`: as Zulip's. It concerns queues made later.
   package mutating func setLifetime(_ lifetime: TimeSpan?) {
     self.lifetime = lifetime
-    queues.configuration = APIServer.queues(of: realm, lifetime, at: Moment(milliseconds: 0))
+    queues.configuration =
+      APIServer.queues(of: realm, lifetime, at: Moment(milliseconds: 0))
       .configuration
   }
 

@@ -12,7 +12,10 @@ extension Realm {
     func add(_ fields: JSONObject) {
       for member in fields.members { state[member.name] = member.value }
     }
-    if wants("message") { add(["max_message_id": .integer(lastMessageID)]) }
+    if wants("message") {
+      let newest = messages.last { $0.flags(of: user.id) != nil }
+      add(["max_message_id": .integer(newest?.id ?? -1)])
+    }
     if wants("realm") { add(settings) }
     if wants("realm_user") { add(people(user)) }
     if wants("subscription") {
@@ -29,7 +32,8 @@ extension Realm {
       var seen: JSONObject = [:]
       for (index, one) in users.enumerated() where lastSeen[index] > 0 {
         seen["\(one.id)"] = [
-          "active_timestamp": .integer(lastSeen[index]), "idle_timestamp": .integer(lastSeen[index]),
+          "active_timestamp": .integer(lastSeen[index]),
+          "idle_timestamp": .integer(lastSeen[index]),
         ]
       }
       add([

@@ -93,7 +93,8 @@ package struct ServedSite: Sendable {
     server.takeFinished().map { end in
       let held = held.removeValue(forKey: end.waiter)
       let outcome = outcome(
-        end.answer, held?.who ?? "nobody", held?.what ?? "poll", held?.losesAnswer ?? false, at: now)
+        end.answer, held?.who ?? "nobody", held?.what ?? "poll", held?.losesAnswer ?? false, at: now
+      )
       return (end.waiter, outcome)
     }
   }

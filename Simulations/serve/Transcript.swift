@@ -26,7 +26,7 @@ struct Transcript: Sendable {
 
   /// The lines after the first `number` ones, as far as they are kept.
   func lines(after number: Int64) -> ArraySlice<String> {
-    let fresh = min(max(count - number, 0), Int64(lines.count))
+    let fresh = min(count - min(max(number, 0), count), Int64(lines.count))
     return lines.suffix(Int(fresh))
   }
 

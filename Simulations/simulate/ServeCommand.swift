@@ -54,7 +54,8 @@ extension Simulate {
       return try serve(options, seconds, isQuiet: arguments.has("--quiet"), console)
     })
 
-  private static func serveOptions(_ arguments: Arguments) throws(UsageError) -> ServeDriver.Options {
+  private static func serveOptions(_ arguments: Arguments) throws(UsageError) -> ServeDriver.Options
+  {
     var options = ServeDriver.Options()
     options.port = try arguments.number("--port", in: 0...65_535) ?? 9991
     options.users = try arguments.number("--users", in: 1...RealmUser.limit) ?? 4
