@@ -121,24 +121,17 @@ struct Served {
   let address: String
 
   /// Starts it on a free port, and returns once it listens.
-  init(_ words: String...) async throws {
+  init(_ words: [String]) async throws {
     running = try Running(Place.program("simulate"), ["serve", "--port", "0"] + words)
     await running.prints("call_on_each_event(print)\"\n")
-    let words = running.output.split { " \n".contains($0) }
-    let address = words.first { $0.hasPrefix("http://127.0.0.1:") }
+    let printed = running.output.split { " \n".contains($0) }
+    let address = printed.first { $0.hasPrefix("http://127.0.0.1:") }
     self.address = String(try #require(address).dropLast())
   }
 
   /// Runs a test with a server, which is then ended.
-  static func with(
-    _ words: String..., body: (Served) async throws -> Void
-  ) async throws {
-    let served: Served
-    switch words.count {
-    case 0: served = try await Served()
-    case 2: served = try await Served(words[0], words[1])
-    default: served = try await Served(words[0], words[1], words[2], words[3])
-    }
+  static func with(_ words: String..., body: (Served) async throws -> Void) async throws {
+    let served = try await Served(words)
     do {
       try await body(served)
     } catch {

@@ -42,9 +42,8 @@ struct ServeOverHTTPTests {
     }
   }
 
-  @Test func `follow gets everything through lost answers and errors`() async throws
-  {
-    try await Served.with("--errors", "20", "--lose-answers", "20") { served in
+  @Test func `follow gets everything through lost answers and errors`() async throws {
+    try await Served.with("--errors", "40", "--lose-answers", "30", "--seed", "3") { served in
       let ada = RealmUser(number: 0)
       let folder = FileManager.default.temporaryDirectory
         .appendingPathComponent("serve-\(UUID())")
@@ -188,7 +187,7 @@ struct ServeOverHTTPTests {
   @Test func `it ends by itself after --seconds, and prints nothing more with --quiet`()
     async throws
   {
-    let served = try await Served("--seconds", "2", "--quiet")
+    let served = try await Served(["--seconds", "2", "--quiet"])
     #expect(try await served.ask(0, "GET", "/api/v1/users/me").status == 200)
     #expect(await served.running.end() == 0)
     #expect(served.running.output.hasSuffix("call_on_each_event(print)\"\n"))
