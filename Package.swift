@@ -61,11 +61,17 @@ let package = Package(
       name: "RecordingCheck",
       dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync"],
       path: "Simulations/check", swiftSettings: strict),
+    .target(
+      name: "ZulipServer", dependencies: ["UpdateMachine", "SyncProtocols", "LoopbackServer"],
+      path: "Simulations/serve", resources: [.embedInCode("page.html")], swiftSettings: strict),
     .executableTarget(
       name: "simulate",
-      dependencies: ["UpdateMachine", "ZulipSync", "Simulator", "RecordingCheck"],
+      dependencies: [
+        "LoopbackServer", "UpdateMachine", "ZulipSync", "Simulator", "RecordingCheck",
+        "ZulipServer",
+      ],
       path: "Simulations",
-      exclude: ["Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash"],
+      exclude: ["Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "serve"],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .executableTarget(
@@ -126,6 +132,13 @@ let package = Package(
       name: "WorldTests",
       dependencies: [
         "Simulator", "MessageSync", "SyncProtocols", "TestSupport", "UpdateMachine",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ServeTests",
+      dependencies: [
+        "ZulipServer", "LoopbackServer", "SyncProtocols", "UpdateMachine", "ZulipSync", "follow",
+        "simulate",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -9,6 +9,11 @@ enum Interrupt {
   static var wasAsked: Bool { flag.load(ordering: .relaxed) }
 
   static func watch() {
+    // A program that is started by a thread that blocks signals would never hear of them.
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM] { unsafe sigaddset(&signals, signal) }
+    unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     signal(SIGINT) { _ in
       Interrupt.flag.store(true, ordering: .relaxed)
       signal(SIGINT, SIG_DFL)
