@@ -3,9 +3,9 @@ internal import UpdateMachine
 extension Scenario {
   /// A scenario as a space-time diagram, with a lane for each client and one for the server.
   ///
-  /// Where a scenario is about one machine, a request is drawn where it is sent, and its answer where
-  /// it is taken: the text does not say how long either was on its way. Of several machines, only
-  /// their counts are known.
+  /// Where a scenario is about one machine, a request is drawn where it is sent, and its answer
+  /// where it is taken: the text does not say how long either was on its way. Of several machines,
+  /// only their counts are known.
   ///
   /// - Throws: ``ScenarioError`` for the first invalid line.
   package static func picture(
