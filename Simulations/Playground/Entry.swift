@@ -2,15 +2,40 @@
 // writes a text into `playground_input`, calls a function, and reads `playground_output`.
 
 internal import Simulator
+internal import UpdateMachine
 
 @main
 struct Entry {
-  /// The page calls the functions below instead.
-  static func main() {}
+  /// The page calls the functions below instead. As a program it checks the lessons.
+  static func main() { checkBreaks() }
+}
+
+/// A session, and the rule that is switched off in it.
+struct OpenSession {
+  private var session: PlaygroundSession
+  /// The number of the mutant; 0: none.
+  private let mutant: UInt32
+
+  /// `nil`: there is no such mutant. An empty name is none.
+  init?(_ played: PlayedProtocol, clients: Int, without mutant: String) {
+    guard let number = mutant.isEmpty ? 0 : Zoo.number(of: mutant) else { return nil }
+    self.mutant = number
+    unsafe Zoo.mutant = number
+    session = PlaygroundSession(played, clients: clients)
+  }
+
+  /// Lends the session, with its mutant in force. There is one switch for all sessions.
+  mutating func use<Answer>(_ body: (inout PlaygroundSession) -> Answer) -> Answer {
+    unsafe Zoo.mutant = mutant
+    return body(&session)
+  }
 }
 
 /// The sessions that are open; `nil`: closed.
-nonisolated(unsafe) private var sessions: [PlaygroundSession?] = []
+nonisolated(unsafe) private var sessions: [OpenSession?] = []
+/// The search that is on, and the mutant whose harm it looks for.
+nonisolated(unsafe) private var search: PlaygroundSearch?
+nonisolated(unsafe) private var searched: UInt32 = 0
 nonisolated(unsafe) private var input = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
 nonisolated(unsafe) private var output: [UInt8] = []
 nonisolated(unsafe) private var outputCopy = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
@@ -36,11 +61,19 @@ func bytesOfOutput() -> UnsafeMutablePointer<UInt8> {
   return unsafe outputCopy
 }
 
-/// Opens a session. The input is the protocol's name. Returns its number; −1: no such protocol.
+/// Opens a session. The input is the protocol's name and, after a space, that of the mutant that
+/// switches a rule off. Returns its number; −1: no such protocol; −2: no such mutant.
 @_expose(wasm, "playground_open") @_cdecl("playground_open")
 func openSession(_ count: Int32, clients: Int32) -> Int32 {
-  guard let played = PlayedProtocol(rawValue: text(count)) else { return -1 }
-  return keep(PlaygroundSession(played, clients: Int(clients)))
+  let words = text(count).split(separator: " ").map { String($0) }
+  guard let name = words.first, let played = PlayedProtocol(rawValue: name) else {
+    return -1
+  }
+  let mutant = words.count > 1 ? words[1] : ""
+  guard let session = OpenSession(played, clients: Int(clients), without: mutant) else {
+    return -2
+  }
+  return keep(session)
 }
 
 /// Opens a session that goes on from where another one is. Returns its number.
@@ -56,14 +89,14 @@ func closeSession(_ number: Int32) { unsafe sessions[Int(number)] = nil }
 /// Does the step that the input tells. The output says why it cannot be done; empty: it is done.
 @_expose(wasm, "playground_perform") @_cdecl("playground_perform")
 func performStep(_ number: Int32, _ count: Int32) {
-  let why = unsafe sessions[Int(number)]?.perform(text(count)) ?? ""
+  let why = unsafe sessions[Int(number)]?.use { $0.perform(text(count)) ?? "" } ?? ""
   unsafe output = Array(why.utf8)
 }
 
 /// The output is the state of a session, as JSON.
 @_expose(wasm, "playground_state") @_cdecl("playground_state")
 func stateOfSession(_ number: Int32) {
-  unsafe output = Array((sessions[Int(number)]?.state ?? "{}").utf8)
+  unsafe output = Array((sessions[Int(number)]?.use { $0.state } ?? "{}").utf8)
 }
 
 /// Reads the lessons in the input. The output is a list of them, as JSON, or says what is wrong.
@@ -80,11 +113,32 @@ func readLessons(_ count: Int32) {
 /// is there.
 @_expose(wasm, "playground_see") @_cdecl("playground_see")
 func see(_ number: Int32, _ count: Int32) {
-  let found = unsafe sessions[Int(number)]?.objection(to: text(count)) ?? ""
+  let found = unsafe sessions[Int(number)]?.use { $0.objection(to: text(count)) ?? "" } ?? ""
   unsafe output = Array(found.utf8)
 }
 
-private func keep(_ session: PlaygroundSession) -> Int32 {
+/// Begins a search for harm. The input is the protocol's name and, after a space, that of the mutant
+/// that switches the rule off.
+@_expose(wasm, "playground_search") @_cdecl("playground_search")
+func beginSearch(_ count: Int32, clients: Int32) {
+  let words = text(count).split(separator: " ").map { String($0) }
+  guard words.count == 2, let played = PlayedProtocol(rawValue: words[0]),
+    let mutant = Zoo.number(of: words[1])
+  else { return }
+  unsafe searched = mutant
+  unsafe search = PlaygroundSearch(played, clients: Int(clients)) { turn($0) }
+}
+
+/// Goes on with the search. The output says how far it is, as JSON.
+@_expose(wasm, "playground_search_on") @_cdecl("playground_search_on")
+func goOnSearching(_ count: Int32) {
+  unsafe search?.advance(Int(count)) { turn($0) }
+  unsafe output = Array((search?.json ?? "{}").utf8)
+}
+
+private func turn(_ isOff: Bool) { unsafe Zoo.mutant = isOff ? searched : 0 }
+
+private func keep(_ session: OpenSession) -> Int32 {
   if let free = unsafe sessions.firstIndex(where: { $0 == nil }) {
     unsafe sessions[free] = session
     return Int32(free)

@@ -1,6 +1,6 @@
 // What Embedded Swift expects from a C library, and a bare WebAssembly module lacks: an allocator,
 // random numbers, text output, the stack protector's two symbols, 128-bit arithmetic, and an entry
-// point. For tests only. It imports only three functions of WASI preview 1.
+// point. For tests only. It imports four functions of WASI preview 1.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +14,7 @@ typedef struct {
 } Bytes;
 
 WASI(fd_write) int wasi_fd_write(int file, const Bytes *parts, size_t count, size_t *written);
+WASI(fd_read) int wasi_fd_read(int file, const Bytes *parts, size_t count, size_t *taken);
 WASI(random_get) int wasi_random_get(void *buffer, size_t count);
 WASI(proc_exit) _Noreturn void wasi_proc_exit(int code);
 
@@ -178,6 +179,14 @@ int putchar(int byte) {
   lineCount += 1;
   if (byte == '\n' || lineCount == sizeof line) flush();
   return byte;
+}
+
+// A byte of standard input; -1 at its end.
+int getchar(void) {
+  unsigned char byte = 0;
+  Bytes bytes = {&byte, 1};
+  size_t taken = 0;
+  return wasi_fd_read(0, &bytes, 1, &taken) == 0 && taken == 1 ? byte : -1;
 }
 
 // This is Swift's `@main`.

@@ -7,7 +7,9 @@ const statuses = ['stale', 'idle', 'registering', 'registerFailed', 'live.pollin
   'live.pausing', 'pollFailed', 'halted'];
 const coder = new TextEncoder(), decoder = new TextDecoder();
 let machine;        // What the WebAssembly module exports.
-let branches = [];  // Each: {spoken, count, steps, handle, at}. `at`: how many steps are done.
+// Each: {spoken, count, mutant, steps, handle, at}. `mutant`: switches a rule off, or is empty. `at`:
+// how many steps are done.
+let branches = [];
 let current = 0;
 let timer = null;
 
@@ -43,9 +45,16 @@ function receive() {
   return decoder.decode(new Uint8Array(machine.memory.buffer, start, count));
 }
 
-function open(spoken, count, steps = []) {
-  const branch = { spoken, count, steps, handle: machine.playground_open(send(spoken), count), at: 0 };
-  if (branch.handle < 0) throw new Error('there is no protocol ' + spoken);
+function begun({ spoken, count, mutant }) {
+  const handle = machine.playground_open(send(spoken + ' ' + mutant), count);
+  if (handle === -1) throw new Error('there is no protocol ' + spoken);
+  if (handle === -2) throw new Error('this page cannot switch off ' + mutant);
+  return handle;
+}
+
+function open(spoken, count, steps = [], mutant = '') {
+  const branch = { spoken, count, mutant, steps, at: 0 };
+  branch.handle = begun(branch);
   seek(branch, steps.length);
   return branch;
 }
@@ -60,7 +69,7 @@ function perform(branch, step) {
 function seek(branch, at) {
   if (at < branch.at) {
     machine.playground_close(branch.handle);
-    branch.handle = machine.playground_open(send(branch.spoken), branch.count);
+    branch.handle = begun(branch);
     branch.at = 0;
   }
   while (branch.at < at) {
@@ -75,23 +84,54 @@ function state(branch) {
   return JSON.parse(receive());
 }
 
+// Says what is to be seen instead; empty: it is to be seen.
+function see(branch, sight) {
+  machine.playground_see(branch.handle, send(sight));
+  return receive();
+}
+
 // MARK: What a person does
 
 function say(text) { $('said').textContent = text; }
 
-// Does a step now. What had been done after this point, in this branch, is dropped.
-function act(step) {
-  const branch = branches[current];
+// Does a step in one branch. What had been done after this point is dropped. Returns why it cannot be
+// done.
+function append(branch, step) {
   const why = perform(branch, step);
+  if (why) return why;
+  branch.steps = branch.steps.slice(0, branch.at).concat(step);
+  branch.at = branch.steps.length;
+  return '';
+}
+
+// Does a step now, in this branch or in all.
+function act(step) {
+  const branch = branches[current], why = append(branch, step);
   if (why) {
     say('Not done: ' + why + '.');
     stop();
     return;
   }
-  say('');
-  branch.steps = branch.steps.slice(0, branch.at).concat(step);
-  branch.at = branch.steps.length;
+  const complaints = [];
+  if (together()) {
+    const now = state(branch).now;
+    for (const other of branches) {
+      if (other === branch) continue;
+      // The next thing is another one there. So the same time passes.
+      const same = step === 'next' ? 'wait ' + Math.max(0, now - state(other).now) + 'ms' : step;
+      const why = append(other, same);
+      if (why) complaints.push('Not done in ' + called(other) + ': ' + why + '.');
+    }
+  }
+  say(complaints.join(' '));
   show();
+}
+
+// Whether each step is done in all branches.
+function together() { return branches.length > 1 && $('together').checked; }
+
+function called(branch) {
+  return 'branch ' + (branches.indexOf(branch) + 1) + (branch.mutant ? ', broken' : '');
 }
 
 function stop() {
@@ -108,11 +148,16 @@ function play() {
   $('play').textContent = 'Pause';
 }
 
-function startAnew(spoken, count, steps) {
+// With a mutant there are two branches: the right one, and the broken one, which is shown.
+function startAnew(spoken, count, steps, mutant = '') {
   stop();
+  const begun = [open(spoken, count, steps)];
+  if (mutant) begun.push(open(spoken, count, [...steps], mutant));
   for (const branch of branches) machine.playground_close(branch.handle);
-  branches = [open(spoken, count, steps)];
-  current = 0;
+  branches = begun;
+  current = branches.length - 1;
+  $('together').checked = current > 0;
+  say('');
   show();
 }
 
@@ -128,13 +173,14 @@ function fork() {
 function hash() {
   const branch = branches[current];
   return '#' + [branch.spoken, branch.count,
-    branch.steps.slice(0, branch.at).map(encodeURIComponent).join(',')].join('&');
+    branch.steps.slice(0, branch.at).map(encodeURIComponent).join(','),
+    ...(branch.mutant ? [branch.mutant] : [])].join('&');
 }
 
 function readHash() {
-  const [spoken, count, steps = ''] = location.hash.slice(1).split('&');
+  const [spoken, count, steps = '', mutant = ''] = location.hash.slice(1).split('&');
   if (![...$('protocol').options].some(option => option.value === spoken)) return null;
-  return [spoken, Number(count) || 1, steps ? steps.split(',').map(decodeURIComponent) : []];
+  return [spoken, Number(count) || 1, steps ? steps.split(',').map(decodeURIComponent) : [], mutant];
 }
 
 // Plays a text from its beginning: a line for the world, then steps, and what is to be seen.
@@ -168,6 +214,7 @@ let lessons = [], lesson = null, scene = 0;
 function begin(index) {
   lesson = lessons[index];
   scene = 0;
+  stopSearching();
   $('lesson').value = String(index);
   startAnew(lesson.protocol, lesson.clients, []);
   $('scenes').replaceChildren(make('div', {}, make('p', { class: 'complaint' }, lesson.complaint)));
@@ -185,8 +232,7 @@ function goOn() {
       act(one.step);
       continue;
     }
-    machine.playground_see(branches[current].handle, send(one.sight));
-    const instead = receive();
+    const instead = see(branches[current], one.sight);
     sights.append(make('li', { class: instead ? 'missing' : '' },
       instead ? '✕ ' + one.sight + ', but: ' + instead : '✓ ' + one.sight));
   }
@@ -198,9 +244,10 @@ function goOn() {
   scene += 1;
   if (scene === lesson.scenes.length) {
     $('go-on').hidden = true;
-    box.append(make('p', {}, 'That was it. Go back to any step and try something else: lose another message, crash, fork.'));
+    box.append(make('p', {}, 'That was it. Go back to any step and try something else: lose another message, crash, fork. Or switch the rule off, and find the harm:'));
   }
   $('scenes').append(box);
+  if (scene === lesson.scenes.length) showBreaks();
 }
 
 // MARK: What a person sees
@@ -324,6 +371,7 @@ function card(client, now) {
   }
   const facts = make('dl', { class: 'facts' });
   if (client.finger) facts.append(...fact('Finger', client.finger));
+  facts.append(...fact('In a minute', 'asked ' + client.asked + ' times'));
   facts.append(...fact('On disk', client.disk
     ? (client.disk.finger || 'no finger') + ', written at ' + clock(client.disk.at) : 'nothing'));
   for (const timer of client.timers || []) facts.append(...fact(clock(timer.at), timer.what));
@@ -440,9 +488,10 @@ function compare() {
     row('its status', cell(client => client.status || 'does not run'));
     row('what it claims', cell(client => client.banner || ''));
     row('pending', cell(client => String((client.pending || []).length)));
+    row('asked in the last minute', cell(client => client.asked + ' times'));
   }
   $('compare-head').replaceChildren(make('tr', {}, make('th', {}, ''),
-    ...branches.map((_, index) => make('th', { scope: 'col' }, 'branch ' + (index + 1)))));
+    ...branches.map(branch => make('th', { scope: 'col' }, called(branch)))));
   $('compare-body').replaceChildren(...rows);
 }
 
@@ -455,6 +504,7 @@ function show() {
   $('protocol').value = branch.spoken;
   $('count').value = String(branch.count);
   $('latency').value = String(world.latency);
+  $('snapshot').value = String(world.snapshotTime);
   $('scrub').max = branch.steps.length;
   $('scrub').value = branch.at;
   $('step').textContent = 'step ' + branch.at + ' of ' + branch.steps.length
@@ -465,7 +515,8 @@ function show() {
   $('truth').replaceChildren(...list(world.server.items, 'no items'));
   $('somebody').hidden = branch.spoken !== 'messages';
   $('logs').textContent = world.server.changes + (world.server.changes === 1 ? ' change' : ' changes') + '. Logs: ' + (world.server.logs.join(', ') || 'none') + '.'
-    + (world.server.held.length ? ' Holds polls of client ' + world.server.held.join(', ') + '.' : '');
+    + (world.server.held.length ? ' Holds polls of client ' + world.server.held.join(', ') + '.' : '')
+    + (world.server.makesSnapshotFor.length ? ' Makes a snapshot for client ' + world.server.makesSnapshotFor.join(', ') + '.' : '');
   $('clients').replaceChildren(...world.clients.map(client => card(client, world.now)));
   const open = world.messages.filter(one => one.fate === 'travels');
   $('messages').replaceChildren(...(open.length ? open.map(message) : [make('li', {}, 'Nothing.')]));
@@ -473,7 +524,11 @@ function show() {
     make('span', { class: 'at' }, clock(note.at) + ' '),
     make('strong', {}, note.who), ' ' + note.text)));
   $('branches').replaceChildren(...(branches.length < 2 ? [] : branches.map((_, index) => make('button',
-    { 'aria-pressed': String(index === current), onclick: () => { stop(); current = index; show(); } }, 'Branch ' + (index + 1)))));
+    { 'aria-pressed': String(index === current), onclick: () => { stop(); current = index; show(); } },
+    called(branches[index]).replace('b', 'B')))));
+  $('together-label').hidden = branches.length < 2;
+  $('rule').hidden = !branch.mutant;
+  $('rule').textContent = branch.mutant ? 'In this branch a rule is switched off. ' + told(branch.mutant) : '';
   picture(world);
   compare();
   if (place && document.activeElement === document.body) {  // The button that was pressed was made anew.
@@ -497,6 +552,7 @@ load().then(() => {
   $('post-change').onclick = () => act('somebody changes ' + post() + ' to ' + $('post-text').value);
   $('post-move').onclick = () => act('somebody moves ' + post() + ' to ' + $('post-topic').value);
   $('post-delete').onclick = () => act('somebody deletes ' + post());
+  $('snapshot').onchange = () => act('snapshots take ' + $('snapshot').value + 'ms');
   $('new').onclick = () => {
     $('scenes').replaceChildren();
     $('go-on').hidden = true;
@@ -505,7 +561,12 @@ load().then(() => {
   $('protocol').onchange = $('new').onclick;
   $('count').onchange = $('new').onclick;
   $('fork').onclick = fork;
-  $('scrub').oninput = () => { stop(); seek(branches[current], Number($('scrub').value)); show(); };
+  $('scrub').oninput = () => {
+    stop();
+    const at = Number($('scrub').value);
+    for (const branch of together() ? branches : [branches[current]]) seek(branch, Math.min(at, branch.steps.length));
+    show();
+  };
   $('link').onclick = async () => {
     const link = location.href.split('#')[0] + hash();
     location.hash = hash();
@@ -518,6 +579,7 @@ load().then(() => {
   lessons = JSON.parse(receive());
   $('lesson').replaceChildren(...lessons.map((one, index) => make('option', { value: index }, one.title)));
   $('begin').onclick = () => begin(Number($('lesson').value));
+  $('to-breaks').onclick = () => { begin(Number($('lesson').value)); showBreaks(); };
   $('go-on').onclick = goOn;
   const linked = readHash(), number = location.hash.match(/^#lesson&(\d+)$/);
   try {

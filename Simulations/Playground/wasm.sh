@@ -1,6 +1,9 @@
 # How our modules become WebAssembly, with the compiler that the package is built with. It is read by
 # Tests/walls and by Simulations/Playground/build, which set `build`, a folder, and `fail`.
 
+# Where the modules are; Simulations/Playground/build sets another folder.
+sources=${sources:-Sources}
+
 # Prints the Swift files of folders, in the same order everywhere, without those that tutorials show.
 # None of our paths has a space in it.
 swift_files() { find "$@" -name '*.swift' -not -path '*.docc/*' | LC_ALL=C sort; }
@@ -28,7 +31,7 @@ pure_files() {
 }
 
 # Prints the files of the machine: all below the driver.
-machine_files() { swift_files Sources/UpdateMachine | grep -v '^Sources/UpdateMachine/Driver/'; }
+machine_files() { swift_files "$sources/UpdateMachine" | grep -v "^$sources/UpdateMachine/Driver/"; }
 
 # rooms_below MODULE ROOM: prints the room and all that it may use, and those may use.
 rooms_below() {
@@ -39,7 +42,7 @@ rooms_below() {
     todo=${todo# }
     case $done in *" $room "*) continue ;; esac
     done="$done$room "
-    words=$(sed -n "s|^// $room may use: \(.*\)\.$|\1|p" Sources/"$module"/"$room"/*.swift)
+    words=$(sed -n "s|^// $room may use: \(.*\)\.$|\1|p" "$sources/$module/$room"/*.swift)
     [ "$words" = "no other room" ] || todo="$todo ${words//,/}"
     todo=${todo# }
   done

@@ -1,4 +1,5 @@
 import Foundation
+import Simulator
 
 extension Simulate {
   static let playgroundCommand = Command(
@@ -29,14 +30,16 @@ extension Simulate {
     run: { words, console in
       let arguments = try Arguments(
         words, options: ["--output", "--package-path"], flags: ["--quick"])
-      let here = URL(filePath: FileManager.default.currentDirectoryPath)
+      let here = URL(
+        filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
       let folder = arguments.values["--package-path"].map { URL(filePath: $0, relativeTo: here) }
       let root = try ScratchPackage.root(from: folder ?? here)
       let output =
         arguments.values["--output"].map { URL(filePath: $0, relativeTo: here) }
         ?? root.appending(path: ".build/playground.html")
       let isQuick = arguments.has("--quick")
-      let code = try build(output, isQuick: isQuick, in: root)
+      let sources = try wovenSources(in: root)
+      let code = try build(output, from: sources, isQuick: isQuick, in: root)
       guard code == .success else { return code }
       console.out("The playground is in \(output.path).")
       if arguments.values["--output"] == nil, !isOpened(output) {
@@ -45,11 +48,32 @@ extension Simulate {
       return .success
     })
 
+  /// Writes a copy of the sources in which each rule that a lesson breaks can be switched off.
+  /// Returns its folder.
+  private static func wovenSources(in root: URL) throws -> URL {
+    let file = root.appending(path: "Simulations/Playground/lessons.txt")
+    let lessons: [PlaygroundLesson]
+    do {
+      lessons = try PlaygroundLesson.lessons(in: String(contentsOf: file, encoding: .utf8))
+    } catch let mistake as PlaygroundLesson.Mistake {
+      throw FileError(message: "\(file.path): \(mistake)")
+    }
+    let zoo = root.appending(path: "Simulations/Zoo")
+    let names = Set(lessons.flatMap(\.breaks).map(\.mutant)).sorted()
+    let mutants = try names.map { name throws(FileError) in try Mutant.read(name, in: zoo) }
+    let copy = root.appending(path: ".build/playground-sources")
+    try ScratchPackage(original: root, copy: copy)
+      .writeSources(of: ["UpdateMachine", "MessageSync", "SyncProtocols", "Simulator"], mutants)
+    return copy.appending(path: "Sources")
+  }
+
   /// Builds the page. Its script tells what it does on standard error.
-  private static func build(_ output: URL, isQuick: Bool, in root: URL) throws -> ExitCode {
+  private static func build(
+    _ output: URL, from sources: URL, isQuick: Bool, in root: URL
+  ) throws -> ExitCode {
     let process = Process()
     process.executableURL = root.appending(path: "Simulations/Playground/build")
-    process.arguments = (isQuick ? ["--quick"] : []) + [output.path]
+    process.arguments = (isQuick ? ["--quick"] : []) + [sources.path, output.path]
     do { try process.run() } catch {
       throw FileError(
         message: "cannot start Simulations/Playground/build: \(error.localizedDescription)")

@@ -119,6 +119,14 @@ contrasts = """
 def check_looks(width, height, dark, name, steps, spoken):
     one = browser(width, height, dark)
     open_page(one, steps, spoken)
+    check_look(one, width, name)
+    one.execute_script("begin(0); showBreaks()")
+    press(one, "Show me")
+    check_look(one, width, name + "-broken")
+    one.quit()
+
+
+def check_look(one, width, name):
     overflow = one.execute_script("return document.documentElement.scrollWidth") - width
     if overflow > 0:
         fail("at a width of %d the page is %d wider" % (width, overflow))
@@ -130,7 +138,6 @@ def check_looks(width, height, dark, name, steps, spoken):
         "width": width, "height": min(tall, 6000), "deviceScaleFactor": 1, "mobile": width < 600})
     one.save_screenshot("%s/%s.png" % (folder, name))
     check_console(one)
-    one.quit()
     print("playground: %s: worst contrast %.1f" % (name, ratio))
 
 
@@ -221,6 +228,71 @@ typed.clear()
 typed.send_keys("wait 1s", Keys.ENTER)
 if state(one)["server"]["items"][0]["fields"]["title"] != "Tea":
     fail("a step that is typed is not done")
+def texts(css):
+    return [element.text for element in one.find_elements(By.CSS_SELECTOR, css)]
+
+
+# Each rule that can be switched off: the harm shows, and only where it is off.
+breaks = 0
+for number in range(count):
+    one.get("about:blank")
+    one.get(page + "#lesson&%d" % (number + 1))
+    until("the lesson begins", lambda: one.find_elements(By.CSS_SELECTOR, ".complaint"))
+    if state(one)["protocol"] == "messages":  # The lessons about windows have nothing to break yet.
+        continue
+    press(one, "Go to what can be broken")
+    blocks = len(one.find_elements(By.CSS_SELECTOR, ".break"))
+    if blocks == 0:
+        fail("lesson %d has nothing to break" % (number + 1))
+    for index in range(blocks):
+        press(one, "Show me", index)
+        breaks += 1
+        place = ".break:nth-of-type(%d) " % (index + 2)  # After the complaint.
+        if texts(place + ".missing") or not texts(place + ".harm"):
+            fail("lesson %d, break %d: %s" % (number + 1, index + 1, texts(place + "li")))
+        if "≠" not in one.find_element(By.ID, "compare-body").text:
+            fail("lesson %d, break %d: no difference shows" % (number + 1, index + 1))
+        if not one.find_element(By.ID, "rule").is_displayed():
+            fail("it does not say that a rule is switched off")
+print("playground: %d rules are switched off, and the harm shows" % breaks)
+
+# The first lesson once more, by hand, and with the search.
+one.get("about:blank")
+one.get(page + "#lesson&1")
+until("the lesson begins", lambda: one.find_elements(By.CSS_SELECTOR, ".complaint"))
+press(one, "Go to what can be broken")
+press(one, "Break it")
+press(one, "Crash")
+for name in ["1 s passes", "Create", "1 s passes", "Start the app", "1 s passes"]:
+    press(one, name)
+if [len(client["items"]) for client in state(one)["clients"]] != [0, 1]:
+    fail("played by hand, the first lesson's rule does no harm: %s" % state(one)["clients"])
+right = one.execute_script("return state(branches[0]).clients.map(client => client.items.length)")
+if right != [1, 1]:
+    fail("beside it, the right branch shows %s" % right)
+broken = state(one)
+press(one, "Copy a link to this")
+address = one.execute_script("return location.href")
+one.get("about:blank")
+one.get(address)
+until("the link's session shows", lambda: one.find_elements(By.CSS_SELECTOR, "#clients section"))
+if state(one) != broken:
+    fail("the link to a broken session does not lead to it")
+one.get("about:blank")
+one.get(address.rsplit("&", 1)[0] + "&no-such-mutant")
+until("a mutant that is not there is refused", lambda: "no-such-mutant" in one.find_element(By.ID, "said").text)
+one.get("about:blank")
+one.get(page + "#lesson&1")
+until("the lesson begins", lambda: one.find_elements(By.CSS_SELECTOR, ".complaint"))
+press(one, "Go to what can be broken")
+start = time.time()
+press(one, "Find the shortest way")
+until("a way is found", lambda: one.find_elements(By.CSS_SELECTOR, ".break ol"), 300)
+press(one, "Play it")
+if "≠" not in one.find_element(By.ID, "compare-body").text:
+    fail("the way that was found shows no difference")
+print("playground: the shortest way was found after %.0f s: %s" % (
+    time.time() - start, ", ".join(texts(".break ol li"))))
 
 open_page(one)
 press(one, "1 s passes")

@@ -86,6 +86,29 @@ import UpdateMachine
       again.filter { $0["text"]?.string?.contains("snapshotArrived") == true }.count == 2)
   }
 
+  @Test func `a snapshot that takes time is of the moment when it is read, and so is its finger`()
+    throws
+  {
+    var session = PlaygroundSession(.eventQueue, clients: 2)
+    perform(["client 1 crashes", "wait 1s", "snapshots take 2s", "client 1 starts", "wait 500ms"], &session)
+    #expect(try state(session)["server"]?["makesSnapshotFor"] == [1])
+    perform(["client 2 creates Milk", "wait 1s"], &session)
+    #expect(try clients(session)[0]["status"] == "registering")
+    #expect(try clients(session)[0]["items"] == [])
+    perform(["wait 800ms"], &session)
+    #expect(try state(session)["server"]?["makesSnapshotFor"] == [])
+    #expect(try clients(session)[0]["items"] == [["item": 1, "fields": ["title": "Milk"]]])
+    let notes = try #require(try state(session)["notes"]?.array).compactMap { $0["text"]?.string }
+    #expect(notes.contains { $0.contains("snapshot, finger q2:0") }, "\(notes)")
+  }
+
+  @Test func `the waits of clients differ, so that they do not ask together`() throws {
+    var session = PlaygroundSession(.eventQueue, clients: 3)
+    perform(["wait 10min", "the server restarts and forgets its clients", "wait 500ms"], &session)
+    let ends = try clients(session).map { try #require($0["timers"]?.array?.first?["at"]?.int64) }
+    #expect(ends == ends.sorted(by: >) && Set(ends).count == 3, "\(ends)")
+  }
+
   @Test func `a fork goes its own way, and the same steps lead to the same state`() throws {
     let steps = [
       "wait 1min", "client 1 creates Milk", "next", "next", "client 1 goes off line",
@@ -200,7 +223,7 @@ import UpdateMachine
   }()
 
   @Test func `there are lessons, each with a complaint, scenes, a question and something to see`() {
-    #expect(Self.lessons.count >= 10)
+    #expect(Self.lessons.count >= 14)
     for lesson in Self.lessons {
       #expect(!lesson.complaint.isEmpty, "\(lesson.title)")
       #expect(lesson.scenes.count >= 2, "\(lesson.title)")
@@ -220,15 +243,53 @@ import UpdateMachine
         let found =
           switch act {
           case .step(let step): session.perform(step)
-          case .sight(let sight): session.objection(to: sight)
+          case .sight(let sight), .rightSight(let sight): session.objection(to: sight)
           }
         #expect(found == nil, "\(lesson.title), scene \(number + 1), \(act)")
       }
     }
   }
 
+  @Test func `each lesson ends with a rule of the Zoo that can be switched off`() {
+    let zoo = Self.file.deletingLastPathComponent().appending(path: "../Zoo")
+    for lesson in Self.lessons {
+      // Those about windows have none yet.
+      #expect(lesson.breaks.isEmpty == (lesson.played == .messages), "\(lesson.title)")
+      for broken in lesson.breaks {
+        let mutant = zoo.appending(path: "\(broken.mutant).mutant").standardizedFileURL.path
+        #expect(FileManager.default.fileExists(atPath: mutant), "\(mutant)")
+        #expect(!broken.text.isEmpty, "\(lesson.title)")
+        for kind in [PlaygroundLesson.Act.step(""), .sight(""), .rightSight("")] {
+          #expect(broken.acts.contains { $0.isOfKind(kind) }, "\(broken.mutant): \(kind)")
+        }
+      }
+    }
+  }
+
+  /// `Tests/playground` plays the same without the rule.
+  @Test(arguments: lessons.indices)
+  func `with the rule in force the steps of a break do no harm`(index: Int) {
+    for broken in Self.lessons[index].breaks {
+      var session = PlaygroundSession(broken.played, clients: broken.clients)
+      var harm = 0
+      for act in broken.acts {
+        switch act {
+        case .step(let step): #expect(session.perform(step) == nil, "\(broken.mutant): \(step)")
+        case .sight(let sight): if session.objection(to: sight) != nil { harm += 1 }
+        case .rightSight(let sight):
+          let found = session.objection(to: sight)
+          #expect(found == nil, "\(broken.mutant): \(sight), but: \(found ?? "")")
+        }
+      }
+      #expect(harm > 0, "\(broken.mutant): what it calls harm is to be seen with the rule, too")
+    }
+  }
+
   @Test(arguments: [
     ("x", 1), ("= A\nnonsense", 2), ("= A\nprotocol none", 2), ("= A\nclients 9", 2),
+    ("= A\nbreak x", 2), ("= A\n--\nbreak x\nx", 4), ("= A\n--\nbreak x\nprotocol none", 4),
+    ("= A\n--\nbreak x\n--\n! right: fly", 5), ("= A\n--\nbreak x\n--\n--", 5),
+    ("= A\n--\nbreak x\n--\n> fly", 5),
     ("= A\n--\n> fly", 3), ("= A\n--\n! client 1 flies", 3), ("= A\n--\n! client 1 has x", 3),
   ])
   func `a text that is no lesson is refused with its line`(text: String, line: Int) {
@@ -254,5 +315,98 @@ import UpdateMachine
       session.objection(to: "client 1 claims conected")
         == "expected unknown, connecting, connected, unreachable, resting or halted, "
         + "found \"conected\"")
+    #expect(session.objection(to: "client 1 asked at least 2 times in a minute") == nil)
+    #expect(session.objection(to: "client 1 asked at most 1 times in a minute") == "2 times")
+    #expect(session.objection(to: "the server was asked at least 3 times in a second") == "2 times")
+    #expect(session.objection(to: "the server was asked at most 2 times in a second") == nil)
+  }
+
+  @Test func `a break says what its session is, unless it is the lesson's`() throws {
+    let text = """
+      = A
+      protocol client-view
+      clients 3
+      -- A scene.
+      break some-mutant
+      -- Told.
+      More.
+      > wait 1ms
+      ! client 1 shows nothing
+      ! right: client 1 shows Milk
+      break another-mutant
+      protocol event-stream
+      clients 1
+      -- Told.
+      """
+    let breaks = try #require(try PlaygroundLesson.lessons(in: text).first).breaks
+    #expect(breaks.map(\.mutant) == ["some-mutant", "another-mutant"])
+    #expect(breaks.map(\.played) == [.clientView, .eventStream])
+    #expect(breaks.map(\.clients) == [3, 1])
+    #expect(breaks.map(\.text) == ["Told. More.", "Told."])
+    #expect(
+      breaks[0].acts == [
+        .step("wait 1ms"), .sight("client 1 shows nothing"), .rightSight("client 1 shows Milk"),
+      ])
+  }
+}
+
+extension PlaygroundLesson.Act {
+  fileprivate func isOfKind(_ other: Self) -> Bool {
+    switch (self, other) {
+    case (.step, .step), (.sight, .sight), (.rightSight, .rightSight): true
+    default: false
+    }
+  }
+}
+
+/// Tests the search for harm. Here no rule can be switched off, so what is called broken is a session
+/// in which something else went wrong before.
+@Suite struct PlaygroundSearchTests {
+  private func search(
+    _ right: [String], _ broken: [String], clients: Int = 2, upTo depth: Int
+  ) -> PlaygroundSearch {
+    func session(_ steps: [String]) -> PlaygroundSession {
+      var session = PlaygroundSession(.eventQueue, clients: clients)
+      for step in ["wait 1s"] + steps { #expect(session.perform(step) == nil) }
+      return session
+    }
+    var search = PlaygroundSearch(
+      right: session(right), broken: session(broken), clients: clients)
+    while search.outcome == .searching, search.depth <= depth { search.advance(1) { _ in } }
+    return search
+  }
+
+  private func harm(_ search: PlaygroundSearch) -> (steps: [String], harm: String)? {
+    guard case .found(let steps, _, let harm) = search.outcome else { return nil }
+    return (steps, harm)
+  }
+
+  @Test func `two sessions in which the same is done show no harm`() {
+    let search = search([], [], upTo: 1)
+    #expect(search.outcome == .searching, "\(search.json)")
+    #expect(search.tried > 8)
+    #expect(search.depth == 2)
+  }
+
+  @Test func `a client that never comes back is harm`() throws {
+    let found = try #require(harm(search([], ["client 1 sleeps 20h"], upTo: 1)))
+    #expect(found.steps.count == 1)
+    #expect(found.harm.contains("client 1"))
+  }
+
+  @Test func `other items at the server are harm`() throws {
+    let found = try #require(harm(search(["wait 500ms"], ["client 1 creates Salt"], upTo: 1)))
+    #expect(found.harm == "the server has other items than with the rule")
+  }
+
+  @Test func `a claim is harm only where the right client does not make it`() throws {
+    let offline = ["client 1 goes off line", "wait 1s"]
+    let search = search(offline, ["wait 1s"], upTo: 2)
+    let found = try #require(harm(search))
+    // The server has the item already, and client 1 does not know it.
+    #expect(found.steps == ["client 2 creates Milk", "wait 150ms"])
+    #expect(search.depth == 2)
+    #expect(search.json.contains("\"state\":\"found\""), "\(search.json)")
+    #expect(found.harm == "client 1 claims connected, and differs from the server")
   }
 }

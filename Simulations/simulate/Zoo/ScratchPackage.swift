@@ -32,8 +32,7 @@ struct ScratchPackage {
     for file in try files() {
       wanted[file] = try Data(contentsOf: original.appending(path: file))
     }
-    try weave(mutants, into: &wanted)
-    wanted[Schemata.selector.path] = Data(Schemata.selector.text.utf8)
+    try Schemata.weave(mutants, into: &wanted)
     for folder in testFolders() {
       wanted["Tests/\(folder)/Empty.swift"] = Data("// The manifest names this folder.\n".utf8)
     }
@@ -42,34 +41,31 @@ struct ScratchPackage {
     try put(wanted)
   }
 
-  /// Puts every mutant into its files. The error gives the reason for each one that does not apply.
-  private func weave(_ mutants: [Mutant], into files: inout [String: Data]) throws(FileError) {
-    var complaints: [String] = []
-    for file in Set(mutants.flatMap(\.hunks).map(\.file)).sorted() {
-      let concerned = mutants.filter { $0.hunks.contains { $0.file == file } }
-      guard let data = files[file] else {
-        let names = concerned.map(\.name).joined(separator: ", ")
-        complaints.append("\(names): there is no file \(file)")
-        continue
+  /// Updates a copy that has only the sources of some modules, with the mutants, and a table of
+  /// their names and numbers in `Zoo`.
+  func writeSources(of modules: [String], _ mutants: [Mutant]) throws {
+    var wanted: [String: Data] = [:]
+    for module in modules.map({ "Sources/\($0)" }) {
+      for name in ScratchPackage.files(below: original.appending(path: module)) {
+        let file = "\(module)/\(name)"
+        wanted[file] = try Data(contentsOf: original.appending(path: file))
       }
-      var schemata: Schemata
-      do throws(SwiftTokens.Malformed) {
-        schemata = try Schemata(file: file, text: String(decoding: data, as: UTF8.self))
-      } catch {
-        throw FileError(message: "\(file):\(error.line): found \(error.found)")
-      }
-      for mutant in concerned {
-        do throws(Schemata.Inapplicable) {
-          try schemata.add(mutant)
-        } catch {
-          complaints.append("\(error.mutant): \(error.message)")
+    }
+    try Schemata.weave(mutants, into: &wanted)
+    let cases = mutants.map { "    case \"\($0.name)\": \(Schemata.number(of: $0.name))\n" }
+    let table = """
+      extension Zoo {
+        /// The number of a mutant; `nil`: there is none with that name.
+        public static func number(of name: String) -> UInt32? {
+          switch name {
+      \(cases.joined())    default: nil
+          }
         }
       }
-      files[file] = Data(schemata.woven().utf8)
-    }
-    guard complaints.isEmpty else {
-      throw FileError(message: "these do not apply:\n" + complaints.joined(separator: "\n"))
-    }
+
+      """
+    wanted["Sources/UpdateMachine/Values/ZooNames.swift"] = Data(table.utf8)
+    try put(wanted)
   }
 
   /// Code that the copy's command runs first.

@@ -57,15 +57,7 @@ struct ZooOptions {
       throw FileError(message: "\(from.path): no file there ends in .mutant")
     }
     return try files.map { file throws(FileError) in
-      guard let data = FileManager.default.contents(atPath: from.appending(path: file).path) else {
-        throw FileError(message: "\(file): cannot be read")
-      }
-      do throws(Mutant.Malformed) {
-        let name = String(file.dropLast(".mutant".count))
-        return try Mutant(name: name, text: String(decoding: data, as: UTF8.self))
-      } catch {
-        throw FileError(message: "\(file):\(error.line): \(error.message)")
-      }
+      try Mutant.read(String(file.dropLast(".mutant".count)), in: from)
     }
   }
 
@@ -76,5 +68,20 @@ struct ZooOptions {
       throw UsageError(message: "unknown mutant \"\(name)\". Try --list")
     }
     return mutants.filter { only.contains($0.name) }
+  }
+}
+
+extension Mutant {
+  /// Reads the mutant with this name from a folder.
+  static func read(_ name: String, in folder: URL) throws(FileError) -> Mutant {
+    let file = "\(name).mutant"
+    guard let data = FileManager.default.contents(atPath: folder.appending(path: file).path) else {
+      throw FileError(message: "\(folder.path)/\(file): cannot be read")
+    }
+    do throws(Mutant.Malformed) {
+      return try Mutant(name: name, text: String(decoding: data, as: UTF8.self))
+    } catch {
+      throw FileError(message: "\(file):\(error.line): \(error.message)")
+    }
   }
 }

@@ -46,7 +46,7 @@
         for act in scene.acts {
           switch act {
           case .step(let step): _ = session.perform(step)
-          case .sight(let sight): sights.append((sight, session.objection(to: sight)))
+          case .sight(let sight), .rightSight(let sight): sights.append((sight, session.objection(to: sight)))
           }
         }
         let state = session.object

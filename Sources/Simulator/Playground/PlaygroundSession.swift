@@ -4,7 +4,7 @@ internal import UpdateMachine
 /// A playground of any protocol, told in texts: steps go in, and a state as JSON comes out. A copy
 /// is a fork.
 package struct PlaygroundSession: Sendable {
-  private enum AnyWorld: Sendable {
+  enum AnyWorld: Sendable {
     case eventQueue(PlaygroundWorld<ComparedQueue>)
     case clientView(PlaygroundWorld<ComparedView>)
     case recordSync(PlaygroundWorld<ComparedRecords>)
@@ -13,7 +13,7 @@ package struct PlaygroundSession: Sendable {
     case messages(PlaygroundWorld<PlayedMessages>)
   }
 
-  private var world: AnyWorld
+  private(set) var world: AnyWorld
 
   /// The longest span of time in a step.
   static var longest: TimeSpan { .seconds(100 * 86_400) }
@@ -164,6 +164,9 @@ extension PlaygroundWorld {
     case .latency(let span):
       guard span <= .seconds(600) else { return "that is too long" }
       latency = span
+    case .snapshot(let span):
+      guard span <= .seconds(600) else { return "that is too long" }
+      snapshotTime = span
     case .somebody(let act):
       defer { drawLogs() }
       return happen(act)

@@ -14,12 +14,33 @@ enum PlaygroundSight: Sendable {
   case pending(Int, Int)
   /// What has become of a change.
   case change(Int, MutationTicket, String)
+  /// How often a client has asked in the last minute.
+  case asked(Int, Bounds)
+  /// How often the server was asked in the last second.
+  case wasAsked(Bounds)
+
+  enum Bounds: Sendable {
+    case atLeast(Int)
+    case atMost(Int)
+
+    func contains(_ count: Int) -> Bool {
+      switch self {
+      case .atLeast(let bound): count >= bound
+      case .atMost(let bound): count <= bound
+      }
+    }
+  }
 
   /// Reads all that is left of a line.
   init(_ words: inout Words) throws(ScenarioError) {
     if try words.take(oneOf: ["client", "the"]) == "the" {
-      try words.require("server", "has")
-      self = .serverHas(try PlaygroundSight.titles(&words))
+      try words.require("server")
+      if try words.take(oneOf: ["has", "was"]) == "has" {
+        self = .serverHas(try PlaygroundSight.titles(&words))
+      } else {
+        try words.require("asked")
+        self = .wasAsked(try PlaygroundSight.bounds(&words, "second"))
+      }
       return
     }
     let client = try words.client()
@@ -38,9 +59,10 @@ enum PlaygroundSight: Sendable {
   private static func sight(
     of client: Int, _ words: inout Words
   ) throws(ScenarioError) -> PlaygroundSight {
-    switch try words.take(oneOf: ["shows", "claims", "is", "has"]) {
+    switch try words.take(oneOf: ["shows", "claims", "is", "has", "asked"]) {
     case "shows": return .shows(client, try titles(&words))
     case "claims": return .claims(client, try words.take(oneOf: claims))
+    case "asked": return .asked(client, try bounds(&words, "minute"))
     case "is": return .isIn(client, try words.phrase(of: statuses))
     case _:
       let count = try words.value("a number of changes") { word in
@@ -54,9 +76,9 @@ enum PlaygroundSight: Sendable {
   /// The client that it is about; `nil`: it is about the server.
   var client: Int? {
     switch self {
-    case .serverHas: nil
+    case .serverHas, .wasAsked: nil
     case .shows(let number, _), .claims(let number, _), .isIn(let number, _),
-      .pending(let number, _), .change(let number, _, _):
+      .pending(let number, _), .change(let number, _, _), .asked(let number, _):
       number
     }
   }
@@ -71,6 +93,16 @@ enum PlaygroundSight: Sendable {
   static let stages = [
     "not sent", "about to leave", "sent", "accepted", "uncertain", "set aside",
   ]
+
+  /// "at least 4 times in a second".
+  private static func bounds(_ words: inout Words, _ unit: String) throws(ScenarioError) -> Bounds {
+    try words.require("at")
+    let word = try words.take(oneOf: ["least", "most"])
+    let count = try words.value("a number") { word in Int(word).flatMap { $0 < 0 ? nil : $0 } }
+    try words.require("times", "in", "a", unit)
+    try words.requireEnd()
+    return word == "least" ? .atLeast(count) : .atMost(count)
+  }
 
   /// "Milk, Tea", or "nothing".
   private static func titles(_ words: inout Words) throws(ScenarioError) -> [String] {
@@ -126,6 +158,12 @@ extension PlaygroundSession {
     case .change(let number, let ticket, let stage):
       let found = PlaygroundSession.stage(of: ticket, in: client(number))
       return found == stage ? nil : found
+    case .asked(let number, let bounds):
+      let count = client(number)?["asked"]?.int64 ?? 0
+      return bounds.contains(Int(count)) ? nil : "\(count) times"
+    case .wasAsked(let bounds):
+      let count = state["server"]?["asked"]?.int64 ?? 0
+      return bounds.contains(Int(count)) ? nil : "\(count) times"
     }
   }
 

@@ -14,6 +14,8 @@ enum PlaygroundStep: Sendable {
   case `repeat`(Int)
   /// How long a message is on its way from now on.
   case latency(TimeSpan)
+  /// How long the server takes to make a snapshot from now on.
+  case snapshot(TimeSpan)
   /// All logs expire.
   case expire
   /// The server restarts, with or without what it knows of its clients.
@@ -88,7 +90,9 @@ enum PlaygroundStep: Sendable {
   ]
 
   /// The words with which a step can begin.
-  static let beginnings = ["next", "wait", "client", "message", "messages", "the", "somebody"]
+  static let beginnings = [
+    "next", "wait", "client", "message", "messages", "snapshots", "the", "somebody",
+  ]
 
   /// Reads a line that is a step.
   init(_ words: inout Words) throws(ScenarioError) {
@@ -99,6 +103,9 @@ enum PlaygroundStep: Sendable {
     case "messages":
       try words.require("take")
       self = .latency(try words.span())
+    case "snapshots":
+      try words.require("take")
+      self = .snapshot(try words.span())
     case "client":
       let client = try words.client()
       self = .client(client.number, try AtClient(&words, itsOwn: client.isOwner))

@@ -8,6 +8,7 @@ extension PlaygroundWorld {
       of: ("now", number(now)),
       ("protocol", .string(App.played.rawValue)),
       ("latency", JSONValue(integerLiteral: latency.milliseconds)),
+      ("snapshotTime", JSONValue(integerLiteral: snapshotTime.milliseconds)),
       ("server", .object(serverState)),
       ("settings", .array(settings)),
       ("clients", .array(devices.indices.map { .object(state(of: $0)) })),
@@ -54,7 +55,17 @@ extension PlaygroundWorld {
       of: ("items", App.things(on: server, made)),
       ("logs", .array(server.aliveQueues.map { .string("\($0)") })),
       ("changes", JSONValue(integerLiteral: server.position)),
-      ("held", .array(heldPolls)))
+      ("held", .array(heldPolls)),
+      ("makesSnapshotFor", .array(makings.map { number(exchanges[$0.exchange].client + 1) })),
+      ("asked", number(askedLately)))
+  }
+
+  /// How often the server was asked in the last second.
+  var askedLately: Int {
+    messages.count { message in
+      guard message.answer == nil, case .arrived(let at) = message.fate else { return false }
+      return now - at < .seconds(1)
+    }
   }
 
   /// The clients whose polls have arrived and are not answered.
@@ -85,6 +96,7 @@ extension PlaygroundWorld {
     var state = JSONObject(
       of: ("number", number(client + 1)), ("running", .bool(device.isRunning)),
       ("online", .bool(device.isOnline)), ("diskFull", .bool(device.isDiskFull)),
+      ("asked", number(asked(by: client))),
       ("asleepUntil", device.asleepUntil > now ? number(device.asleepUntil) : nil),
       ("disk", device.disk.map { .object(self.state(ofDisk: $0)) }))
     guard device.isRunning else { return state }
@@ -118,6 +130,11 @@ extension PlaygroundWorld {
             ("ignored", .bool(ignores(signal, client)))))
       })
     return state
+  }
+
+  /// How often a client has asked in the last minute.
+  func asked(by client: Int) -> Int {
+    exchanges.count { $0.client == client && now - $0.sent < .seconds(60) }
   }
 
   private func state(ofDisk disk: (saved: Saved, at: Moment)) -> JSONObject {

@@ -46,6 +46,7 @@ struct PlaygroundWorld<App: PlayedApp> {
     let id: RequestID
     let name: String
     let request: Request
+    let sent: Moment
     /// Whether the client still waits for the answer.
     var isOpen = true
   }
@@ -77,6 +78,13 @@ struct PlaygroundWorld<App: PlayedApp> {
     var disk: (saved: Saved, at: Moment)?
     /// The window that the user has open.
     var window: WindowID?
+  }
+
+  /// A snapshot that the server makes. Its log exists already.
+  struct Making: Sendable {
+    let exchange: Int
+    let log: App.Server.Log
+    let at: Moment
   }
 
   /// A line of the conversation.
@@ -119,6 +127,7 @@ struct PlaygroundWorld<App: PlayedApp> {
   private var travelling: [Int] = []
   var exchanges: [Exchange] = []
   var tasks: [Task] = []
+  var makings: [Making] = []
   var notes: [Note] = []
   var made = PlayedThings()
   /// What lasts, for pictures: the server's logs, and the clients' pending changes.
@@ -126,6 +135,8 @@ struct PlaygroundWorld<App: PlayedApp> {
   private var changeCount: UInt64 = 0
   /// The time that a message travels.
   var latency: TimeSpan
+  /// The time that the server needs for a snapshot.
+  var snapshotTime = TimeSpan.zero
 
   /// When the server answers a poll that waits, though it has no news.
   static var heartbeat: TimeSpan { .seconds(50) }
@@ -147,6 +158,7 @@ struct PlaygroundWorld<App: PlayedApp> {
   private enum Due {
     case message(Int)
     case task(Int)
+    case making(Int)
     case server
   }
 
@@ -169,6 +181,7 @@ struct PlaygroundWorld<App: PlayedApp> {
     for (index, task) in tasks.enumerated() {
       consider(.task(index), max(task.at, devices[task.client].asleepUntil))
     }
+    for (index, making) in makings.enumerated() { consider(.making(index), making.at) }
     if server.nextDue < Moment(milliseconds: .max) { consider(.server, server.nextDue) }
     return next
   }
@@ -180,6 +193,7 @@ struct PlaygroundWorld<App: PlayedApp> {
     switch next.due {
     case .message(let index): deliver(index)
     case .task(let index): perform(tasks.remove(at: index))
+    case .making(let index): finish(makings.remove(at: index))
     case .server:
       server.advance(to: now)
       takeFinished()
@@ -332,10 +346,11 @@ struct PlaygroundWorld<App: PlayedApp> {
       return
     }
     switch exchange.request {
-    case .register(let name):
+    case .register:
       switch server.beginRegister(at: now) {
       case .success(let log):
-        reply(message.exchange, server.finishRegister(log, for: name, at: now))
+        let making = Making(exchange: message.exchange, log: log, at: now + snapshotTime)
+        if snapshotTime > .zero { makings.append(making) } else { finish(making) }
       case .failure(let refusal): reply(message.exchange, .refused(refusal.answer))
       }
     case .poll(let place, let waits):
@@ -362,11 +377,19 @@ struct PlaygroundWorld<App: PlayedApp> {
     takeFinished()
   }
 
+  /// Reads a snapshot, and answers with it.
+  private mutating func finish(_ making: Making) {
+    guard case .register(let name) = exchanges[making.exchange].request else { return }
+    reply(making.exchange, server.finishRegister(making.log, for: name, at: now))
+    takeFinished()
+  }
+
   private mutating func send(_ request: Request, _ id: RequestID, _ name: String, by client: Int) {
     let device = devices[client]
     exchanges.append(
       Exchange(
-        client: client, incarnation: device.incarnation, id: id, name: name, request: request))
+        client: client, incarnation: device.incarnation, id: id, name: name, request: request,
+        sent: now))
     guard device.isOnline else {
       let input = Client.Input.failed(id, .unreachable, hasLeft: false)
       return tasks.append(
@@ -482,10 +505,19 @@ struct PlaygroundWorld<App: PlayedApp> {
           "push of \(push.mutations.count) change" + (push.mutations.count == 1 ? "" : "s"),
           by: client)
       case .arm(let timer, let range):
-        // A person can follow a wait more easily if it always lasts as long as it may.
-        tasks.append(Task(client: client, at: max(range.latest, now), what: .timer(timer)))
+        tasks.append(
+          Task(client: client, at: max(end(of: range, for: client), now), what: .timer(timer)))
       }
     }
+  }
+
+  /// The moment that is drawn from a range. A person can follow a wait more easily if it always lasts
+  /// as long as it may. With more than two clients the waits are spread evenly, as chance would do:
+  /// only the first client's lasts so long.
+  private func end(of range: MomentRange, for client: Int) -> Moment {
+    guard devices.count > 2 else { return range.latest }
+    let width = (range.latest - range.earliest).milliseconds
+    return range.latest - .milliseconds(width / Int64(devices.count) * Int64(client))
   }
 
   private mutating func disarm(_ timer: TimerID, of client: Int) {
