@@ -100,7 +100,8 @@ extension APIServer {
     case .refused(let answer) where answer.code == "BAD_EVENT_QUEUE_ID":
       throw APIServer.badQueue(name)
     case .refused, .registered, .released:
-      // The queue refuses an ID that it has pruned, or that it does not have. Zulip tells them apart.
+      // The queue refuses an ID that it has pruned, or that it does not have. Zulip's words tell
+      // which.
       if last < clients[queue]?.acknowledged ?? -1 {
         throw APIError("An event newer than \(last) has already been pruned!")
       }
@@ -199,8 +200,8 @@ extension APIServer {
     told.append("expire \(all.map { name(of: $0) }.joined(separator: ", ")): \(why)")
   }
 
-  /// The server is killed and starts again: it forgets its queues, and waiting polls end with a 502.
-  /// Users, channels and messages stay.
+  /// The server is killed and starts again: it forgets its queues, and waiting polls end with a
+  /// 502. Users, channels and messages stay.
   package mutating func restart(at now: Moment, why: String) {
     queues.restart(keepingQueues: false, at: now)
     ended += queues.takeFinished()

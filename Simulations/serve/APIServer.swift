@@ -14,8 +14,9 @@ package import UpdateMachine
 /// | --- | --- | --- |
 /// | live queues | 100 | the oldest expires |
 /// | messages | 10,000 | the oldest is forgotten; pages say that the history is limited |
-/// | changes, or events in queues, since the last restart | 10,000; 1,000,000 | it restarts, and forgets its queues |
-/// | bytes of a message's text | 40,000 | the text is cut, as at the real server after 10,000 letters |
+/// | changes since the last restart | 10,000 | it restarts, and forgets its queues |
+/// | events put into queues since then | 1,000,000 | the same |
+/// | letters of a text; of a topic | 10,000; 60 | they are cut, as at the real server |
 /// | requests that wait | one for each queue | the older one ends, without events |
 package struct APIServer: Sendable {
   /// What `handle` says of a request.

@@ -1,8 +1,8 @@
 internal import SyncProtocols
 package import UpdateMachine
 
-/// The server with its faults and the record of the conversation, as a value. All that a driver does
-/// is to pass it requests and the time, and to send what it answers.
+/// The server with its faults and the record of the conversation, as a value. All that a driver
+/// does is to pass it requests and the time, and to send what it answers.
 package struct ServedSite: Sendable {
   /// What the driver does with a request.
   package enum Outcome: Sendable {

@@ -93,6 +93,9 @@ import Testing
         "Simulations/check/",
         ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "Foundation"]
       ),
+      (
+        "Simulations/serve/", ["UpdateMachine", "SyncProtocols", "LoopbackServer", "Foundation"]
+      ),
       ("Sources/SQLiteStore/", ["UpdateMachine", "CSQLite", "Darwin", "Glibc", "Musl"]),
       ("Sources/LoopbackServer/", ["Darwin", "Glibc", "Musl"]),
     ]

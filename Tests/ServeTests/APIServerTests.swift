@@ -107,6 +107,27 @@ import UpdateMachine
     #expect(try bench.events(1, other, after: -1).count == 3)
   }
 
+  @Test func `nobody hears of others' conversations or flags`() throws {
+    var bench = ServerBench()
+    let stranger = try bench.register(0)
+    let member = try bench.register(2)
+    let sent = try bench.get(
+      1, "POST", "messages", [("type", "direct"), ("to", "[10]"), ("content", "for Cy")])
+    let id = try #require(sent["id"]?.int64)
+    _ = try bench.get(1, "PATCH", "messages/\(id)", [("content", "still for Cy")])
+    _ = try bench.get(2, "POST", "messages/\(id)/reactions", [("emoji_name", "heart")])
+    _ = try bench.get(
+      2, "POST", "messages/flags", [("messages", "[\(id)]"), ("op", "add"), ("flag", "starred")])
+    _ = try bench.get(1, "POST", "typing", [("op", "start"), ("to", "[10]")])
+    _ = try bench.get(1, "DELETE", "messages/\(id)")
+    #expect(try bench.events(0, stranger, after: -1) == [])
+    #expect(
+      try bench.events(2, member, after: -1).map { $0["type"]?.string } == [
+        "message", "update_message", "reaction", "update_message_flags", "typing",
+        "delete_message",
+      ])
+  }
+
   @Test func `changes of one flag are merged while nobody has read them`() throws {
     var bench = ServerBench()
     let queue = try bench.register(0, [("event_types", #"["update_message_flags"]"#)])

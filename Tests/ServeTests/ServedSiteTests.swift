@@ -123,6 +123,31 @@ import UpdateMachine
     #expect(site.server.queues.readings.isEmpty)
   }
 
+  @Test func `a poll whose client went away leaves the queue and its events`() {
+    var site = ServedSiteTests.site()
+    let now = Moment(milliseconds: 1)
+    func ask(_ method: String, _ path: String, _ parameters: [APIRequest.Parameter] = [])
+      -> ServedSite.Outcome
+    {
+      site.handle(APIRequest(method, path, parameters, as: ServerBench.login(0)), at: now)
+    }
+    _ = ask("POST", "register")
+    let poll: [APIRequest.Parameter] = [.init("queue_id", "1-q1"), .init("last_event_id", "-1")]
+    guard case .waits(let waiter) = ask("GET", "events", poll) else {
+      Issue.record("it is answered")
+      return
+    }
+    site.abandon(waiter: waiter, at: now)
+    _ = site.handle(ServedSiteTests.send("x"), at: now)
+    #expect(site.takeFinished(at: now).isEmpty)
+    guard case .answered(let answer, _) = ask("GET", "events", poll) else {
+      Issue.record("it waits")
+      return
+    }
+    #expect(answer.json?["events"]?.array?.count == 1)
+    #expect(site.lines(after: 2).first?.hasSuffix("→ the client went away") == true)
+  }
+
   // MARK: Lines
 
   @Test func `no line contains a secret, a control character, or more than fits`() {
