@@ -99,6 +99,16 @@ func stateOfSession(_ number: Int32) {
   unsafe output = Array((sessions[Int(number)]?.use { $0.state } ?? "{}").utf8)
 }
 
+/// The output is what has happened in a session, as a diagram: the last moments, as SVG.
+@_expose(wasm, "playground_picture") @_cdecl("playground_picture")
+func pictureOfSession(_ number: Int32, _ count: Int32) {
+  let picture =
+    unsafe sessions[Int(number)]?.use { session in
+      session.picture(text(count)).latest(300).svg
+    } ?? ""
+  unsafe output = Array(picture.utf8)
+}
+
 /// Reads the lessons in the input. The output is a list of them, as JSON, or says what is wrong.
 @_expose(wasm, "playground_lessons") @_cdecl("playground_lessons")
 func readLessons(_ count: Int32) {

@@ -404,72 +404,12 @@ function message(one) {
       button('Is repeated', 'message ' + one.number + ' is repeated')));
 }
 
-function svg(name, attributes, text) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== undefined) element.textContent = text;
-  return element;
-}
-
-// The diagram: a row for each moment at which anything happened.
-function picture(world) {
-  const moments = new Set([0, world.now]);
-  for (const one of world.messages) { moments.add(one.sent); if (one.fate !== 'travels') moments.add(one.at); }
-  const marks = world.notes.filter(note => note.client || note.who === 'server').map(note => ({ note, status: (note.text.match(/→ ([A-Za-z.]+(?:\([a-z]+\))?)/) || [])[1] }));
-  for (const mark of marks) moments.add(mark.note.at);
-  const sorted = [...moments].sort((one, other) => one - other).slice(-400);
-  const rows = new Map(sorted.map((at, row) => [at, 18 + row * 24]));
-  const width = 190, lanes = world.clients.length, serverX = 150 + lanes * width;
-  const x = client => client === null ? serverX : 150 + (client - 1) * width;
-  const height = 18 + sorted.length * 24;
-  const head = svg('svg', { width: serverX + 420, height: 26, 'aria-hidden': 'true', class: 'head' });
-  const drawing = svg('svg', { width: serverX + 420, height, role: 'img', 'aria-labelledby': 'picture-title' });
-  for (const at of sorted) drawing.append(svg('text', { x: 4, y: rows.get(at) + 4, class: 'soft' }, clock(at)));
-  for (const client of world.clients) {
-    head.append(svg('text', { x: x(client.number), y: 18, 'text-anchor': 'middle', 'font-weight': 600 }, 'client ' + client.number));
-    drawing.append(svg('line', { x1: x(client.number), x2: x(client.number), y1: 0, y2: height, class: client.running ? 'lane' : 'lane dead' }));
-  }
-  head.append(svg('text', { x: serverX, y: 18, 'text-anchor': 'middle', 'font-weight': 600 }, 'server'));
-  drawing.append(svg('line', { x1: serverX, x2: serverX, y1: 0, y2: height, class: 'lane' }));
-  for (const one of world.messages) {
-    if (!rows.has(one.sent) && (one.fate === 'travels' || !rows.has(one.at))) continue;
-    const from = one.up ? x(one.client) : serverX, to = one.up ? serverX : x(one.client);
-    const y1 = rows.get(one.sent) ?? 0;
-    const y2 = one.fate === 'travels' ? height - 8 : rows.get(one.at) ?? y1;
-    const part = one.fate === 'arrived' ? 1 : .6;
-    const endX = from + (to - from) * part, endY = one.fate === 'travels' ? y1 + (y2 - y1) * part : y2;
-    drawing.append(svg('line', { x1: from, y1, x2: endX, y2: endY, class: 'arrow' + (one.fate === 'lost' ? ' lost' : one.fate === 'travels' ? ' open' : '') }));
-    const angle = Math.atan2(endY - y1, endX - from);
-    if (one.fate === 'lost') drawing.append(svg('text', { x: endX - 5, y: endY + 5 }, '✕'));
-    else drawing.append(svg('path', { class: 'arrow', d: [[-2.6, 9], [2.6, 9]].map(([turn, size]) =>
-      'M' + endX + ' ' + endY + ' L' + (endX + size * Math.cos(angle + turn)) + ' ' + (endY + size * Math.sin(angle + turn))).join(' ') }));
-  }
-  const known = {}, chips = new Map(), said = new Map();
-  for (const { note, status } of marks) {
-    if (!rows.has(note.at)) continue;
-    if (!note.client) {
-      said.set(note.at, [...(said.get(note.at) || []), note.text]);
-      continue;
-    }
-    // What the user or the device did, or else the status, if it is news.
-    const deed = status ? null : note.text.split(/[:,]/)[0];
-    if (status && known[note.client] === status) continue;
-    if (status) known[note.client] = status;
-    const place = note.client + ' ' + note.at;
-    const old = chips.get(place);
-    chips.set(place, { note, label: deed || (old && old.deed ? old.deed + ' → ' : '') + status, deed: deed || (old && old.deed) });
-  }
-  for (const [at, texts] of said) {
-    const text = texts.join('; ');
-    drawing.append(svg('text', { x: serverX + 10, y: rows.get(at) + 4 }, text.length > 64 ? text.slice(0, 63) + '…' : text));
-  }
-  for (const { note, label } of chips.values()) {
-    const y = rows.get(note.at), size = label.length * 6.9 + 10;
-    drawing.append(svg('rect', { x: x(note.client) - size / 2, y: y - 9, width: size, height: 18, rx: 5, class: 'chip' }));
-    drawing.append(svg('text', { x: x(note.client), y: y + 4, 'text-anchor': 'middle' }, label));
-  }
+// The diagram, drawn by the simulator.
+function picture() {
+  const branch = branches[current];
+  machine.playground_picture(branch.handle, send('Branch ' + (current + 1)));
   const box = $('picture');
-  box.replaceChildren(head, drawing);
+  box.innerHTML = receive();
   box.scrollTop = box.scrollHeight;
 }
 
@@ -529,7 +469,8 @@ function show() {
   $('together-label').hidden = branches.length < 2;
   $('rule').hidden = !branch.mutant;
   $('rule').textContent = branch.mutant ? 'In this branch a rule is switched off. ' + told(branch.mutant) : '';
-  picture(world);
+  picture();
+  $('settings').replaceChildren(...world.settings.flatMap(one => fact(one.name, one.value)));
   compare();
   if (place && document.activeElement === document.body) {  // The button that was pressed was made anew.
     const again = [...document.querySelectorAll('[aria-labelledby="' + place + '"] button')]

@@ -51,13 +51,7 @@ extension Simulate {
   /// Writes a copy of the sources in which each rule that a lesson breaks can be switched off.
   /// Returns its folder.
   private static func wovenSources(in root: URL) throws -> URL {
-    let file = root.appending(path: "Simulations/Playground/lessons.txt")
-    let lessons: [PlaygroundLesson]
-    do {
-      lessons = try PlaygroundLesson.lessons(in: String(contentsOf: file, encoding: .utf8))
-    } catch let mistake as PlaygroundLesson.Mistake {
-      throw FileError(message: "\(file.path): \(mistake)")
-    }
+    let lessons = try lessons(in: root)
     let zoo = root.appending(path: "Simulations/Zoo")
     let names = Set(lessons.flatMap(\.breaks).map(\.mutant)).sorted()
     let mutants = try names.map { name throws(FileError) in try Mutant.read(name, in: zoo) }

@@ -70,7 +70,7 @@ struct SpaceTimeDrawing {
   /// The drawing as one `svg` element.
   ///
   /// - Parameter id: the beginning of the IDs in it, if several stand in one page.
-  static func svg(_ picture: SpaceTime, id: String = "picture") -> String {
+  static func svg(_ picture: SpaceTime, id: String = "spacetime") -> String {
     var drawing = SpaceTimeDrawing(picture)
     return drawing.draw(id)
   }

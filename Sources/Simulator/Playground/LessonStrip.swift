@@ -46,7 +46,8 @@
         for act in scene.acts {
           switch act {
           case .step(let step): _ = session.perform(step)
-          case .sight(let sight), .rightSight(let sight): sights.append((sight, session.objection(to: sight)))
+          case .sight(let sight), .rightSight(let sight):
+            sights.append((sight, session.objection(to: sight)))
           }
         }
         let state = session.object
@@ -84,7 +85,23 @@
         }
         if let question = frame.question { text += "   ? \(question)\n" }
       }
+      for one in lesson.breaks {
+        text += "\nBreak it: \(one.text)\n"
+        for line in LessonStrip.lines(of: one) { text += "   \(line)\n" }
+      }
       return text
+    }
+
+    /// The steps of a break, and what is to be seen without the rule and with it. They are not
+    /// played here, because the rule cannot be switched off here.
+    private static func lines(of one: PlaygroundLesson.Break) -> [String] {
+      one.acts.map { act in
+        switch act {
+        case .step(let step): step
+        case .sight(let sight): "without the rule: \(sight)"
+        case .rightSight(let sight): "with the rule: \(sight)"
+        }
+      }
     }
 
     private static func words(_ screen: Screen) -> String {
@@ -122,7 +139,13 @@
         }
         html += "</li>\n"
       }
-      return html + "</ol>\n</section>\n"
+      html += "</ol>\n"
+      for one in lesson.breaks {
+        html += "<div class=\"break\"><h3>Break it</h3><p>\(escaped(one.text))</p><ul>"
+        for line in LessonStrip.lines(of: one) { html += "<li>\(escaped(line))</li>" }
+        html += "</ul></div>\n"
+      }
+      return html + "</section>\n"
     }
 
     private func diagram(of index: Int, lesson number: Int) -> String {
@@ -173,6 +196,7 @@
       font:1rem/1.45 system-ui,"DejaVu Sans",sans-serif}
       a{color:var(--accent)} h2{margin:2rem 0 .3rem} h3{margin:0;font-size:1rem}
       .complaint{font-style:italic} .question{font-weight:600}
+      .break{border-left:.4rem double var(--line);padding:.1rem .8rem;margin:.6rem 0}
       .strip{padding-left:1.4rem} .strip>li{border-top:1px solid var(--line);padding:.6rem 0}
       .screens{display:flex;flex-wrap:wrap;gap:.6rem;margin:.4rem 0}
       .screen{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.5rem .8rem;\
