@@ -130,6 +130,10 @@ def check_look(one, width, name):
     overflow = one.execute_script("return document.documentElement.scrollWidth") - width
     if overflow > 0:
         fail("at a width of %d the page is %d wider" % (width, overflow))
+    shown = one.execute_script(
+        "return [...document.querySelectorAll('[hidden]')].filter(e => e.checkVisibility()).map(e => e.id)")
+    if shown:
+        fail("what is hidden is shown: %s (%s)" % (shown, name))
     ratio, text = one.execute_script(contrasts)
     if ratio < 4.5:
         fail("contrast %.2f of “%s” (%s)" % (ratio, text, name))
