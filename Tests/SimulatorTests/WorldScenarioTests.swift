@@ -37,13 +37,14 @@ import Testing
         """)
   }
 
+  /// What a line can begin with.
+  static let beginnings =
+    "next, wait, client, message, messages, snapshots, the, somebody or see"
+
   @Test(arguments: [
-    ("dances", "next, wait, client, message, messages, the, somebody or see", "\"dances\""),
-    ("started", "next, wait, client, message, messages, the, somebody or see", "\"started\""),
-    (
-      "world event-queue clients=1", "next, wait, client, message, messages, the, somebody or see",
-      "\"world\""
-    ),
+    ("dances", beginnings, "\"dances\""),
+    ("started", beginnings, "\"started\""),
+    ("world event-queue clients=1", beginnings, "\"world\""),
     ("wait", "a span of time such as 50ms, 10s, 10min, 1h or 7d", "the end of the line"),
     ("wait 10", "a span of time such as 50ms, 10s, 10min, 1h or 7d", "\"10\""),
     ("wait 101d", "a step that can be done now", "that is too long"),
@@ -73,7 +74,7 @@ import Testing
       "this protocol has no windows: its clients hold everything"
     ),
     ("see", "client or the", "the end of the line"),
-    ("see client 1 sees Milk", "shows, claims, is or has", "\"sees\""),
+    ("see client 1 sees Milk", "shows, claims, is, has or asked", "\"sees\""),
     ("see client 1 has few pending", "a number of changes", "\"few\""),
     (
       "see client 1 claims happiness",

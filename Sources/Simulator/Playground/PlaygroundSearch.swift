@@ -272,7 +272,8 @@ extension PlaygroundWorld {
         let body = device.client
         return PlaygroundSketch.Client(
           isConnected: device.isRunning && body.freshness(at: now).claim == .connected,
-          isLevel: device.isRunning && App.isLevel(body, through: device.window, with: server, made),
+          isLevel: device.isRunning
+            && App.isLevel(body, through: device.window, with: server, made),
           hasPending: !body.pending.isEmpty, asked: asked(by: index))
       })
   }
