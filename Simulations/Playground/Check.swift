@@ -1,5 +1,5 @@
-// Checks that each break of the lessons shows the harm that it tells of, and that the rule prevents it.
-// It runs under WASI, and is no part of the page.
+// Checks that each break of the lessons shows the harm that it tells of, and that the rule prevents
+// it. It runs under WASI, and is no part of the page.
 
 internal import Simulator
 

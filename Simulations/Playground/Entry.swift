@@ -127,8 +127,8 @@ func see(_ number: Int32, _ count: Int32) {
   unsafe output = Array(found.utf8)
 }
 
-/// Begins a search for harm. The input is the protocol's name and, after a space, that of the mutant
-/// that switches the rule off.
+/// Begins a search for harm. The input is the protocol's name and, after a space, that of the
+/// mutant that switches the rule off.
 @_expose(wasm, "playground_search") @_cdecl("playground_search")
 func beginSearch(_ count: Int32, clients: Int32) {
   let words = text(count).split(separator: " ").map { String($0) }

@@ -16,7 +16,9 @@ function showBreaks() {
     $('scenes').append(make('div', { class: 'break' }, make('p', {}, one.text), make('div', { class: 'buttons' },
       make('button', { onclick: () => breakIt(one) }, 'Break it'),
       make('button', { onclick: () => showHarm(one, seen) }, 'Show me'),
-      make('button', { onclick: () => search(one, seen) }, 'Find the shortest way')), seen));
+      // The search knows no windows.
+      ...(one.protocol === 'messages' ? []
+        : [make('button', { onclick: () => search(one, seen) }, 'Find the shortest way')])), seen));
   }
 }
 

@@ -17,7 +17,7 @@ package struct FaultSwitches: Equatable, Sendable {
   package var lifetime: Int64 = 0
   /// So many requests of each user are allowed…
   package var rateRequests: Int64 = 0
-  /// … in so many seconds; 0 for either: no limit.
+  /// … in so many seconds; 0: in 60. If no requests are given, there is no limit.
   package var rateSeconds: Int64 = 0
 
   package init() {}
@@ -44,8 +44,8 @@ package struct FaultSwitches: Equatable, Sendable {
   var ownLifetime: TimeSpan? { lifetime > 0 ? .seconds(lifetime) : nil }
 
   var rate: RequestLimits.Rate? {
-    guard rateRequests > 0, rateSeconds > 0 else { return nil }
-    return .init(requests: rateRequests, window: .seconds(rateSeconds))
+    guard rateRequests > 0 else { return nil }
+    return .init(requests: rateRequests, window: .seconds(rateSeconds > 0 ? rateSeconds : 60))
   }
 
   /// What becomes of one request.

@@ -40,7 +40,10 @@ extension ServedSite {
     case "restart": return .restart
     case "faults":
       var faults = faults
-      for member in body?.object?.members ?? [] {
+      guard let members = body?.object?.members, !members.isEmpty else {
+        throw PageError("expected a JSON object of switches")
+      }
+      for member in members {
         guard let one = FaultSwitches.all.first(where: { $0.name == member.name }) else {
           throw PageError("there is no switch \(member.name)")
         }

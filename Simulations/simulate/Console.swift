@@ -10,6 +10,9 @@ struct Console: Sendable {
   /// Progress: a line that replaces the last one; `nil` clears it.
   var progress: @Sendable (String?) -> Void
 
+  /// Whether it stands for the process's own console, in a test.
+  var isReplaced = true
+
   /// The console of the process. Progress goes to standard error.
   static var standard: Console {
     let error: @Sendable (String) -> Void = { text in
@@ -17,7 +20,7 @@ struct Console: Sendable {
     }
     let pace = PlainProgress()
     let isTerminal = isatty(STDERR_FILENO) == 1
-    return Console(
+    var console = Console(
       out: { line in FileHandle.standardOutput.write(Data((line + "\n").utf8)) },
       error: { line in error(line + "\n") },
       progress: { line in
@@ -27,6 +30,8 @@ struct Console: Sendable {
           error(line + "\n")
         }
       })
+    console.isReplaced = false
+    return console
   }
 }
 

@@ -23,6 +23,7 @@ struct FailureOptions {
     }
     if let file = arguments.values["--picture"] {
       picture = (file, try PictureOptions.format(ofFile: file))
+      try PictureOptions.requireFolder(of: file)
     }
   }
 
@@ -30,7 +31,7 @@ struct FailureOptions {
   /// repeated.
   func tell(_ token: RunToken?, _ console: Console) throws(FileError) {
     guard let token else {
-      if isAsked { console.out("No run failed: there is nothing to save or to measure.") }
+      if isAsked { console.out("No run failed: there is nothing to save, to draw or to measure.") }
       return
     }
     if hasCurve { tellCurve(of: token, console) }

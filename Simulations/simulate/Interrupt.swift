@@ -8,6 +8,11 @@ enum Interrupt {
 
   static var wasAsked: Bool { flag.load(ordering: .relaxed) }
 
+  /// From here on the first Ctrl-C ends the process: the command has no results before its end.
+  static func endsProcess() {
+    signal(SIGINT) { _ in _exit(130) }
+  }
+
   static func watch() {
     // A program that is started by a thread that blocks signals would never hear of them.
     var signals = sigset_t()

@@ -36,13 +36,19 @@ extension Simulate {
         }
         return .success
       }
-      let strips: [LessonStrip]
+      if let output = arguments.values["--output"] {
+        guard output.hasSuffix(".html") else {
+          throw UsageError(message: "a page is written. Let the name \(output) end in .html")
+        }
+        try PictureOptions.requireFolder(of: output)
+      }
+      let strips: [(number: Int, strip: LessonStrip)]
       if wanted == "all", arguments.files.count == 1 {
-        strips = lessons.map { LessonStrip($0) }
+        strips = lessons.enumerated().map { ($0 + 1, LessonStrip($1)) }
       } else if let number = Int(wanted), lessons.indices.contains(number - 1),
         arguments.files.count == 1
       {
-        strips = [LessonStrip(lessons[number - 1])]
+        strips = [(number, LessonStrip(lessons[number - 1]))]
       } else {
         throw UsageError(
           message: "there are the lessons 1 to \(lessons.count). Give it one number, or all")
@@ -51,10 +57,10 @@ extension Simulate {
         try PictureOptions.write(LessonStrip.page(strips), to: output)
         console.out("Wrote \(output): \(strips.count) lesson\(strips.count == 1 ? "" : "s").")
       } else {
-        console.out(strips.map(\.text).joined(separator: "\n"))
+        console.out(strips.map(\.strip.text).joined(separator: "\n"))
       }
-      let isSeen = strips.allSatisfy { strip in
-        strip.frames.allSatisfy { $0.sights.allSatisfy { $0.instead == nil } }
+      let isSeen = strips.allSatisfy { one in
+        one.strip.frames.allSatisfy { $0.sights.allSatisfy { $0.instead == nil } }
       }
       return isSeen ? .success : .failure
     })

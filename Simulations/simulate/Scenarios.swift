@@ -69,9 +69,12 @@ extension Simulate {
   }
 
   static func scenarioText(of file: String) throws(FileError) -> String {
-    guard let data = FileManager.default.contents(atPath: file),
-      let text = String(data: data, encoding: .utf8)
-    else { throw FileError(message: "\(file): cannot be read as text. Does it exist?") }
+    guard let data = FileManager.default.contents(atPath: file) else {
+      throw FileError(message: "\(file): cannot be read as text. Does it exist?")
+    }
+    guard let text = String(data: data, encoding: .utf8) else {
+      throw FileError(message: "\(file): is no text in UTF-8")
+    }
     return text
   }
 

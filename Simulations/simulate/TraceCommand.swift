@@ -15,15 +15,16 @@ extension Simulate {
              simulate trace TOKEN|FILE [--format NAME] [--output FILE]
 
       Prints one line for each event: the simulated time, who acts, what happens, and after an
-      arrow the client's new state and what it does next. The last line is the hash of the run;
-      simulate run --seed S has the same.
+      arrow the client's new state and what it does next. Of a seed or a token, the last line is the
+      hash of the run; simulate run --seed S has the same.
 
       Without options, it shows one short run of one client without faults, which is
       simulate trace \(beginnersWords)
 
       With --seed, it shows the world of that seed as simulate run creates it, with several clients
       and faults. The options are those of simulate run. With the token of a failed run it shows that
-      run; with a .scenario file, its client; with a recording (.jsonl), the requests in it.
+      run; with a .scenario file, its clients; with a recording (.jsonl), the requests in it. The
+      other options need --seed.
 
         --format NAME  text; or a space-time diagram: svg; html, with the same as text; mermaid; or
                        json (text)
@@ -45,7 +46,8 @@ extension Simulate {
       Exit codes:
         0    nothing is wrong
         1    a check failed
-        2    bad usage, or a file cannot be read
+        2    bad usage, or a file cannot be read or written
+        130  interrupted
       """,
     run: { words, console in
       let arguments = try Arguments(
@@ -56,9 +58,11 @@ extension Simulate {
         ] + PictureOptions.names,
         flags: RunOptions.ways + ["--hash"], takesFiles: true)
       let options = try PictureOptions(arguments)
+      try requireSeed(for: arguments)
+      if !console.isReplaced { Interrupt.endsProcess() }
       let told: Told
       if let target = arguments.files.first {
-        guard arguments.files.count == 1, arguments.values["--seed"] == nil else {
+        guard arguments.files.count == 1 else {
           throw UsageError(message: "show one thing at a time: a seed, a token, or a file")
         }
         told = try show(target, console)
@@ -71,11 +75,25 @@ extension Simulate {
       }
       if options.format == .text, options.output == nil {
         for line in told.lines { console.out(line) }
+      } else if options.format == .text {
+        try options.write(told.lines.joined(separator: "\n"), told.picture.title, console)
       } else {
         try options.write(told.picture, console)
       }
       return told.exitCode
     })
+
+  /// The options of a simulated world need a seed. Without one they would be ignored.
+  private static func requireSeed(for arguments: Arguments) throws(UsageError) {
+    if arguments.has("--hash"), !PictureOptions.names.allSatisfy({ arguments.values[$0] == nil }) {
+      throw UsageError(message: "--hash prints the hash only. Leave out --format and --output")
+    }
+    guard !arguments.files.isEmpty else { return }
+    let ofSeeds =
+      arguments.values.keys.filter { !PictureOptions.names.contains($0) } + arguments.flags
+    guard let word = ofSeeds.min() else { return }
+    throw UsageError(message: "\(word) is not for a token or a file, only for a seed")
+  }
 
   /// A run that fits on one screen, with few commits and some writes.
   static let beginnersWords = "--seed 8 --world directory --clients 1 --faults none --steps 12"

@@ -21,7 +21,7 @@ import Testing
     ("trace --seed 4 --protocol client-view --clients 2 --steps 60", "commit 1"),
     ("trace --seed 4 --clients 1 --steps 40 --engine actor", "begins incarnation 1"),
     ("trace Simulations/Scenarios/stories/life-of-a-banner.scenario", "failed unreachable"),
-    ("trace Simulations/Scenarios/worlds/lost-answer.scenario", "client 2"),
+    ("trace Simulations/Scenarios/worlds/lost-answer.scenario", "client 1"),
     ("trace Simulations/Recordings/queue-lifecycle.jsonl", "release"),
   ]
 
@@ -143,7 +143,13 @@ import Testing
     ("trace --format picture", "there is no format \"picture\". The formats are: text, mermaid,"),
     ("trace --output picture.png", "the name picture.png says no format. Let it end in .txt,"),
     ("trace nonsense", "\"nonsense\" is no token of this version, no .scenario file and no"),
-    ("trace --seed 1 nonsense", "show one thing at a time: a seed, a token, or a file"),
+    ("trace --seed 1 nonsense", "--seed is not for a token or a file, only for a seed"),
+    ("trace one two", "show one thing at a time: a seed, a token, or a file"),
+    ("trace x.scenario --hash", "--hash is not for a token or a file, only for a seed"),
+    ("trace --seed 1 --hash --output x.svg", "--hash prints the hash only."),
+    ("trace --output x.svg --format json", "the name x.svg says svg, and --format says json"),
+    ("trace --output /nowhere/x.svg", "there is no folder /nowhere for /nowhere/x.svg"),
+    ("run --seeds 1 --picture /nowhere/x.svg", "there is no folder /nowhere for"),
     ("run --seeds 1 --picture failure", "the name failure says no format."),
   ])
   func `bad usage says what to type`(typed: String, words: String) {
@@ -152,10 +158,31 @@ import Testing
     #expect(run.errors.first?.contains(words) == true)
   }
 
-  @Test func `a file that cannot be written or read is named`() {
-    let written = CommandRun("trace --output /nowhere/picture.svg")
+  @Test func `a file of text has the lines that are printed`() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID()).txt")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let printed = CommandRun("trace --seed 4 --clients 1").output
+    #expect(CommandRun("trace --seed 4 --clients 1 --output \(file.path)").code == .success)
+    let written = try String(contentsOf: file, encoding: .utf8)
+    #expect(written == printed.joined(separator: "\n") + "\n")
+  }
+
+  @Test func `what could not reach the server is no message from it`() throws {
+    let file = PictureTests.root.appending(
+      path: "Simulations/Scenarios/stories/life-of-a-banner.scenario")
+    let json = try CommandRun("trace \(file.path) --format json").json()
+    let messages = try #require(json["messages"] as? [[String: Any]])
+    #expect(messages.filter { $0["fate"] as? String == "lost" }.count == 1)
+    #expect(messages.filter { $0["text"] as? String == "after 20s failed unreachable" }.isEmpty)
+  }
+
+  @Test func `a file that cannot be written or read is named`() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "picture-\(UUID()).svg")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let written = CommandRun("trace --output \(folder.path)")
     #expect(written.code == .usage)
-    #expect(written.errors.first?.contains("/nowhere/picture.svg: cannot be written") == true)
+    #expect(written.errors.first?.contains("\(folder.path): cannot be written") == true)
     #expect(CommandRun("trace /nowhere/x.scenario").code == .usage)
     #expect(CommandRun("trace /nowhere/x.jsonl").code == .usage)
   }

@@ -9,7 +9,7 @@ import Testing
     let text = """
       # Why.
       world event-queue clients=1
-        something old
+        7: 7: something old
 
       next
       see client 1 is registering
@@ -43,14 +43,25 @@ import Testing
 
   @Test(arguments: [
     ("dances", beginnings, "\"dances\""),
+    (
+      "  client 1 creates Milk", "output, which begins with a time; a step is not indented",
+      "\"  client 1 creates Milk\""
+    ),
+    (
+      "  # a comment", "output, which begins with a time; a step is not indented",
+      "\"  # a comment\""
+    ),
     ("started", beginnings, "\"started\""),
     ("world event-queue clients=1", beginnings, "\"world\""),
     ("wait", "a span of time such as 50ms, 10s, 10min, 1h or 7d", "the end of the line"),
     ("wait 10", "a span of time such as 50ms, 10s, 10min, 1h or 7d", "\"10\""),
-    ("wait 101d", "a step that can be done now", "that is too long"),
+    ("wait 101d", "a step that can be done now", "one that cannot: that is too long"),
     ("client x crashes", "the number of the client", "\"x\""),
     ("client 0 crashes", "the number of the client", "\"0\""),
-    ("client 3 crashes", "a step that can be done now", "there is no client 3, only 2"),
+    (
+      "client 3 crashes", "a step that can be done now",
+      "one that cannot: there is no client 3, only 2"
+    ),
     (
       "client 1 dances",
       "creates, renames, deletes, opens, scrolls, jumps, closes, sends, gives, goes, comes, "
@@ -63,15 +74,18 @@ import Testing
     ("client 1's disk is empty", "\"full\"", "\"empty\""),
     ("client 1 is told to jump", "start, stop or retry", "\"jump\""),
     ("client 1 crashes now", "the end of the line", "\"now\""),
-    ("client 1 starts", "a step that can be done now", "the app runs already"),
-    ("message 99 is lost", "a step that can be done now", "no message 99 is on its way"),
+    ("client 1 starts", "a step that can be done now", "one that cannot: the app runs already"),
+    (
+      "message 99 is lost", "a step that can be done now",
+      "one that cannot: no message 99 is on its way, and no other"
+    ),
     ("the server sleeps", "forgets or restarts", "\"sleeps\""),
     ("somebody sings", "posts, changes, deletes or moves", "\"sings\""),
     ("somebody posts Hello", "a text, then \"in\" and a topic", "\"Hello\""),
     ("client 1 opens lunch", "topic or the", "\"lunch\""),
     (
       "client 1 opens topic lunch", "a step that can be done now",
-      "this protocol has no windows: its clients hold everything"
+      "one that cannot: this protocol has no windows: its clients hold everything"
     ),
     ("see", "client or the", "the end of the line"),
     ("see client 1 sees Milk", "shows, claims, is, has or asked", "\"sees\""),
@@ -88,7 +102,7 @@ import Testing
   func `what cannot be done or seen is named, with what may stand there`(
     line: String, expected: String, found: String
   ) {
-    let text = "# Why.\n\nworld event-queue clients=2\n  old\n\(line)\n"
+    let text = "# Why.\n\nworld event-queue clients=2\n  0: old\n\(line)\n"
     #expect(throws: ScenarioError(line: 5, expected: expected, found: found)) {
       try Scenario.rewritten(text)
     }

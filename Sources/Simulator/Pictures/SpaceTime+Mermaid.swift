@@ -18,12 +18,12 @@ extension SpaceTime {
     var entries: [(at: Moment, rank: Int, line: String)] = []
     for arrow in arrows {
       let text = SpaceTime.mermaid(arrow.text)
-      let (at, sign) =
+      let (at, rank, sign) =
         switch arrow.end {
-        case .arrived(let at): (at, "->>")
-        case .lost, .none: (arrow.sent, "-x")
+        case .arrived(let at): (at, 0, "->>")
+        case .lost, .none: (arrow.sent, 2, "-x")
         }
-      entries.append((at, 0, "L\(arrow.from)\(sign)L\(arrow.to): \(text)"))
+      entries.append((at, rank, "L\(arrow.from)\(sign)L\(arrow.to): \(text)"))
     }
     let all = lanes.count > 1 ? "L0,L\(lanes.count - 1)" : "L0"
     for mark in marks {

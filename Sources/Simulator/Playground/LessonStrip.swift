@@ -29,7 +29,10 @@
       /// What the app tells its user of its freshness; `nil`: it does not run.
       package var banner: String?
       package var titles: [String]
-      package var pending: Int
+      /// How many of the user's changes are pending, in words; empty: none.
+      package var pending: String
+      /// What the window knows of its list, as a bar over the IDs; `nil`: there is no window.
+      package var bar: String?
     }
 
     /// A strip has no more frames.
@@ -65,10 +68,14 @@
     }
 
     private static func screen(_ client: JSONValue) -> Screen {
-      Screen(
+      let stages = (client["pending"]?.array ?? []).map { $0["stage"]?.string }
+      let uncertain = stages.filter { $0 == "uncertain" }.count
+      var pending = stages.isEmpty ? "" : "\(stages.count) pending"
+      if uncertain > 0 { pending += ", \(uncertain) of them uncertain" }
+      return Screen(
         name: "Client \(client["number"]?.int64 ?? 0)", banner: client["banner"]?.string,
         titles: PlaygroundSession.titles(of: client["items"]),
-        pending: client["pending"]?.array?.count ?? 0)
+        pending: pending, bar: client["window"]?["bar"]?.string)
     }
 
     // MARK: As text
@@ -78,7 +85,10 @@
       var text = "\(lesson.title)\n\(lesson.complaint)\n"
       for (index, frame) in frames.enumerated() {
         text += "\n\(index + 1). \(frame.text)\n"
-        for screen in frame.screens { text += "   \(LessonStrip.words(screen))\n" }
+        for screen in frame.screens {
+          text += "   \(LessonStrip.words(screen))\n"
+          if let bar = screen.bar { text += "   \(bar)\n" }
+        }
         text += "   Server: \(LessonStrip.list(frame.server))\n"
         for sight in frame.sights {
           text += sight.instead.map { "   ✕ \(sight.what), but: \($0)\n" } ?? ""
@@ -87,31 +97,41 @@
       }
       for one in lesson.breaks {
         text += "\nBreak it: \(one.text)\n"
-        for line in LessonStrip.lines(of: one) { text += "   \(line)\n" }
+        for line in LessonStrip.lines(of: one) {
+          text += "   \(line.isStep ? "" : "→ ")\(line.text)\n"
+        }
       }
       return text
     }
 
     /// The steps of a break, and what is to be seen without the rule and with it. They are not
     /// played here, because the rule cannot be switched off here.
-    private static func lines(of one: PlaygroundLesson.Break) -> [String] {
+    private static func lines(
+      of one: PlaygroundLesson.Break
+    ) -> [(isStep: Bool, text: String)] {
       one.acts.map { act in
         switch act {
-        case .step(let step): step
-        case .sight(let sight): "without the rule: \(sight)"
-        case .rightSight(let sight): "with the rule: \(sight)"
+        case .step(let step): (true, step)
+        case .sight(let sight): (false, "without the rule: \(sight)")
+        case .rightSight(let sight): (false, "with the rule: \(sight)")
         }
       }
     }
 
     private static func words(_ screen: Screen) -> String {
       guard let banner = screen.banner else { return "\(screen.name): the app does not run" }
-      let pending = screen.pending > 0 ? ", \(screen.pending) pending" : ""
+      let pending = screen.pending.isEmpty ? "" : ", \(screen.pending)"
       return "\(screen.name): \(list(screen.titles))\(pending). “\(banner)”"
     }
 
     private static func list(_ titles: [String]) -> String {
-      titles.isEmpty ? "nothing" : titles.joined(separator: ", ")
+      titles.isEmpty ? "nothing" : shortened(titles).joined(separator: ", ")
+    }
+
+    /// The first and the last of many.
+    private static func shortened(_ titles: [String]) -> [String] {
+      titles.count <= 8
+        ? titles : titles.prefix(2) + ["… \(titles.count - 4) more …"] + titles.suffix(2)
     }
 
     // MARK: As HTML
@@ -129,10 +149,12 @@
         for screen in frame.screens {
           html += "<div class=\"screen\"><h3>\(escaped(screen.name))</h3>"
           html += "<p class=\"banner\">\(escaped(screen.banner ?? "The app does not run."))</p>"
-          html += LessonStrip.items(screen.titles, screen.pending) + "</div>"
+          html += LessonStrip.items(screen.titles, screen.pending)
+          if let bar = screen.bar { html += "<pre>\(escaped(bar))</pre>" }
+          html += "</div>"
         }
         html += "<div class=\"screen server\"><h3>Server</h3>"
-        html += LessonStrip.items(frame.server, 0) + "</div></div>\n"
+        html += LessonStrip.items(frame.server, "") + "</div></div>\n"
         if !frame.picture.marks.isEmpty { html += diagram(of: index, lesson: number) }
         if let question = frame.question {
           html += "<p class=\"question\">\(escaped(question))</p>\n"
@@ -142,7 +164,10 @@
       html += "</ol>\n"
       for one in lesson.breaks {
         html += "<div class=\"break\"><h3>Break it</h3><p>\(escaped(one.text))</p><ul>"
-        for line in LessonStrip.lines(of: one) { html += "<li>\(escaped(line))</li>" }
+        for line in LessonStrip.lines(of: one) {
+          html += line.isStep ? "<li>" : "<li class=\"seen\">"
+          html += "\(escaped(line.text))</li>"
+        }
         html += "</ul></div>\n"
       }
       return html + "</section>\n"
@@ -154,16 +179,16 @@
         + "</div>\n"
     }
 
-    private static func items(_ titles: [String], _ pending: Int) -> String {
+    private static func items(_ titles: [String], _ pending: String) -> String {
       var html = "<ul>"
-      for title in titles { html += "<li>\(SpaceTimeDrawing.escaped(title))</li>" }
+      for title in shortened(titles) { html += "<li>\(SpaceTimeDrawing.escaped(title))</li>" }
       if titles.isEmpty { html += "<li class=\"none\">nothing</li>" }
       html += "</ul>"
-      return pending > 0 ? html + "<p>\(pending) pending</p>" : html
+      return pending.isEmpty ? html : html + "<p>\(pending)</p>"
     }
 
     /// A page of strips that works from disk, and can be printed.
-    package static func page(_ strips: [LessonStrip]) -> String {
+    package static func page(_ strips: [(number: Int, strip: LessonStrip)]) -> String {
       var page = """
         <!doctype html>
         <html lang="en"><head><meta charset="utf-8">
@@ -171,19 +196,19 @@
         <title>UpdateMachine: lessons as strips</title>
         <style>\(style)</style></head><body>
         <h1>How a client stays up to date</h1>
-        <p>\(strips.count) lessons, played by the library's own clients and servers. Read from frame to
+        <p>Lessons, played by the library's own clients and servers. Read from frame to
         frame, and answer each question before you go on. In a diagram time runs down: a lane is a client
         or the server, an arrow is a message, one that ends in a cross is lost. In the playground you can
         play each lesson, go back, and break its rule.</p>
         <nav aria-label="Lessons"><ol>
 
         """
-      for (index, strip) in strips.enumerated() {
+      for (number, strip) in strips {
         let title = SpaceTimeDrawing.escaped(strip.lesson.title)
-        page += "<li><a href=\"#lesson-\(index + 1)\">\(title)</a></li>\n"
+        page += "<li value=\"\(number)\"><a href=\"#lesson-\(number)\">\(title)</a></li>\n"
       }
       page += "</ol></nav>\n"
-      for (index, strip) in strips.enumerated() { page += strip.html(number: index + 1) }
+      for (number, strip) in strips { page += strip.html(number: number) }
       return page + "</body></html>\n"
     }
 
@@ -197,6 +222,7 @@
       a{color:var(--accent)} h2{margin:2rem 0 .3rem} h3{margin:0;font-size:1rem}
       .complaint{font-style:italic} .question{font-weight:600}
       .break{border-left:.4rem double var(--line);padding:.1rem .8rem;margin:.6rem 0}
+      .break li.seen{list-style:"→ ";font-weight:600}
       .strip{padding-left:1.4rem} .strip>li{border-top:1px solid var(--line);padding:.6rem 0}
       .screens{display:flex;flex-wrap:wrap;gap:.6rem;margin:.4rem 0}
       .screen{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.5rem .8rem;\

@@ -22,9 +22,9 @@ internal import UpdateMachine
 ///     ! client 2 shows nothing
 ///     ! right: client 2 shows Milk
 ///
-/// A break switches one rule off, by a mutant of the Zoo. Its steps begin anew. They are done twice:
-/// without the rule, which shows the harm, and with it. The lines between `break` and `--` may be
-/// left out: then its protocol and its number of clients are the lesson's.
+/// A break switches one rule off, by a mutant of the Zoo. Its steps begin anew. They are done
+/// twice: without the rule, which shows the harm, and with it. The lines between `break` and `--`
+/// may be left out: then its protocol and its number of clients are the lesson's.
 package struct PlaygroundLesson: Sendable {
   package internal(set) var title: String
   package internal(set) var played = PlayedProtocol.eventQueue
@@ -46,8 +46,8 @@ package struct PlaygroundLesson: Sendable {
     case step(String)
     /// Something is to be seen, as ``PlaygroundSession/objection(to:)`` reads it.
     case sight(String)
-    /// In a break: something is to be seen where the rule is in force. There a sight is of where it is
-    /// off.
+    /// In a break: something is to be seen where the rule is in force. There a sight is of where it
+    /// is off.
     case rightSight(String)
   }
 
@@ -148,8 +148,8 @@ package struct PlaygroundLesson: Sendable {
     return "before the first scene come protocol, clients and complaint"
   }
 
-  /// Takes a line that names a protocol or a number of clients. Returns what is wrong with it, or an
-  /// empty text; `nil`: it is another line.
+  /// Takes a line that names a protocol or a number of clients. Returns what is wrong with it, or
+  /// an empty text; `nil`: it is another line.
   fileprivate static func takeSetting(
     _ line: Substring, _ played: inout PlayedProtocol, _ clients: inout Int
   ) -> String? {

@@ -1,16 +1,16 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-/// Looks for the fewest steps that show what harm it does to switch a rule off. The same steps are done
-/// in two sessions: with the rule, and without it.
+/// Looks for the fewest steps that show what harm it does to switch a rule off. The same steps are
+/// done in two sessions: with the rule, and without it.
 ///
 /// After the steps everything is repaired: the apps run, the devices are on line, and all messages
-/// arrive. Then there is harm if an oracle objects to the session without the rule, and not to the one
-/// with it. All ways of one step are tried first, then all of two, and so on, so the first one found is
-/// a shortest. It is bounded, and does a little at a time.
+/// arrive. Then there is harm if an oracle objects to the session without the rule, and not to the
+/// one with it. All ways of one step are tried first, then all of two, and so on, so the first one
+/// found is a shortest. It is bounded, and does a little at a time.
 ///
-/// Only the app of client 1 crashes, and only its device goes off line or sleeps: otherwise every way
-/// would be tried twice, with the clients exchanged.
+/// Only the app of client 1 crashes, and only its device goes off line or sleeps: otherwise every
+/// way would be tried twice, with the clients exchanged.
 package struct PlaygroundSearch: Sendable {
   package enum Outcome: Hashable, Sendable {
     case searching
@@ -68,8 +68,8 @@ package struct PlaygroundSearch: Sendable {
 
   private static let titles = ["Milk", "Tea", "Bread", "Rice", "Jam", "Salt"]
 
-  /// - Parameter turn: switches the rule off if it gets `true`, and on again if it gets `false`. It is
-  ///   called before each use of a session.
+  /// - Parameter turn: switches the rule off if it gets `true`, and on again if it gets `false`.
+  ///   It is  called before each use of a session.
   package init(_ played: PlayedProtocol, clients: Int, turn: (Bool) -> Void) {
     turn(false)
     let right = PlaygroundSession(played, clients: clients)

@@ -142,7 +142,7 @@ extension PlaygroundWorld {
     case .deliver(let number), .lose(let number), .repeat(let number):
       let index = number - 1
       guard messages.indices.contains(index), case .travels = messages[index].fate else {
-        return "no message \(number) is on its way"
+        return "no message \(number) is on its way" + onTheirWay
       }
       guard messages.count < 10_000 else { return "there are too many messages" }
       defer { drawLogs() }
@@ -177,6 +177,15 @@ extension PlaygroundWorld {
       return happen(what, at: number - 1)
     }
     return nil
+  }
+
+  /// The messages that can be named, with what they are.
+  private var onTheirWay: String {
+    var words: [String] = []
+    for (index, message) in messages.enumerated() {
+      if case .travels = message.fate { words.append("\(index + 1) (\(message.text))") }
+    }
+    return words.isEmpty ? ", and no other" : ", but " + words.joined(separator: ", ")
   }
 
   private mutating func happen(_ what: PlaygroundStep.AtClient, at client: Int) -> String? {

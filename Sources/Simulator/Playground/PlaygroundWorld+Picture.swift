@@ -36,18 +36,7 @@ extension PlaygroundWorld {
   }
 
   /// Tells the diagram what lasts: the logs that can be followed.
-  mutating func drawLogs() {
-    var logs: [(name: String, text: String)] = []
-    for log in server.aliveQueues {
-      var text = "can be followed"
-      if let (events, expires) = server.retention(of: log) {
-        text = "retains \(events) event\(events == 1 ? "" : "s")"
-        text += expires.map { ", expires at \($0)" } ?? ", is being followed"
-      }
-      logs.append(("\(log)", text))
-    }
-    drawing.hold(logs, lane: devices.count, at: now)
-  }
+  mutating func drawLogs() { drawing.hold(server.toldLogs, lane: devices.count, at: now) }
 
   /// Tells the diagram of a client's pending changes.
   mutating func drawPending(of client: Int) {

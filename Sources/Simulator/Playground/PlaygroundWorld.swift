@@ -511,9 +511,9 @@ struct PlaygroundWorld<App: PlayedApp> {
     }
   }
 
-  /// The moment that is drawn from a range. A person can follow a wait more easily if it always lasts
-  /// as long as it may. With more than two clients the waits are spread evenly, as chance would do:
-  /// only the first client's lasts so long.
+  /// The moment that is drawn from a range. A person can follow a wait more easily if it always
+  /// lasts as long as it may. With more than two clients the waits are spread evenly, as chance
+  /// would do: only the first client's lasts so long.
   private func end(of range: MomentRange, for client: Int) -> Moment {
     guard devices.count > 2 else { return range.latest }
     let width = (range.latest - range.earliest).milliseconds

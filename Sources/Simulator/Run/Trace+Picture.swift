@@ -1,3 +1,6 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
 extension Trace {
   /// The run as a space-time diagram, with a lane for each client and one for the server.
   ///
@@ -55,6 +58,18 @@ extension Trace {
     default:
       let isBar = event.isPicture && event.what.utf8.first.map { "[.-".utf8.contains($0) } == true
       return isBar ? .list : .plain
+    }
+  }
+}
+
+extension SimulatedServer {
+  /// The logs that can be followed, with what they retain, for pictures.
+  var toldLogs: [(name: String, text: String)] {
+    aliveQueues.map { log in
+      guard let (events, expires) = retention(of: log) else { return ("\(log)", "can be followed") }
+      let until =
+        expires.map { "expires from \(SpaceTimeDrawing.clock($0)) on" } ?? "is being followed"
+      return ("\(log)", "retains \(events) event\(events == 1 ? "" : "s"), \(until)")
     }
   }
 }

@@ -67,7 +67,8 @@ struct SessionPlayer {
     }
     let whole = words
     if let refusal = session.perform(try PlaygroundStep(&words)) {
-      throw SessionPlayer.error(whole, "a step that can be done now", "\(refusal)")
+      throw SessionPlayer.error(
+        whole, "a step that can be done now", "one that cannot: \(refusal)")
     }
     let new = session.told(after: told)
     told += new.count

@@ -86,12 +86,29 @@ package enum Scenario {
         result += line + "\n"
         continue
       }
-      if line.utf8.starts(with: "  ".utf8) { continue }  // Output, old or not.
+      if line.utf8.starts(with: "  ".utf8) {  // Output, old or not.
+        try requireOutput(line, number, player)
+        continue
+      }
       var words = Words(line, number: number)
       result += line + "\n"
       for output in try Player.perform(&words, in: &player) { result += "  " + output + "\n" }
     }
     return result
+  }
+
+  /// What is indented is replaced, so a step that is indented by mistake would be lost. Whole
+  /// clients have a time before each line of output.
+  private static func requireOutput(
+    _ line: String, _ number: Int, _ player: Player?
+  ) throws(ScenarioError) {
+    guard case .session = player else { return }
+    let text = line.utf8.drop { $0 == UInt8(ascii: " ") }
+    let digits = text.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    guard digits.isEmpty || text.dropFirst(digits.count).first != UInt8(ascii: ":") else { return }
+    throw ScenarioError(
+      line: number, expected: "output, which begins with a time; a step is not indented",
+      found: "\"\(line)\"")
   }
 
   /// The lines without their line feeds. What follows the last line feed is a line only if it is

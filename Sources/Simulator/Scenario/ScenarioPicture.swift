@@ -43,13 +43,17 @@ extension SpaceTime {
     let isOver = asked != nil && body.status.outstanding?.id != asked?.id
     var kind = Mark.Kind.plain
     if let asked, isOver {
-      let key = SpaceTime.Key(.answer, 0, asked.id.number)
+      let request = SpaceTime.Key(.request, 0, asked.id.number)
+      let answer = SpaceTime.Key(.answer, 0, asked.id.number)
       switch step {
+      // The request did not reach the server, or nothing came back in time.
+      case .failed(_, .unreachable), .failed(_, .timedOut), .fired: lose(request, at: asked.sent)
       case .snapshotArrived, .polled, .failed:
-        send(key, from: 1, to: 0, line, at: stage.now)
-        arrive(key, at: stage.now)
+        arrive(request, at: asked.sent)
+        send(answer, from: 1, to: 0, line, at: stage.now)
+        arrive(answer, at: stage.now)
         if case .snapshotArrived = step, body.status.isLive { kind = .seam }
-      case .look, .backup, .restart, .signal, .fired, .written, .writeFailed: break
+      case .look, .backup, .restart, .signal, .written, .writeFailed: break
       }
     }
     mark(
@@ -58,7 +62,6 @@ extension SpaceTime {
     if let new = body.status.outstanding, new.id != asked?.id {
       let key = SpaceTime.Key(.request, 0, new.id.number)
       send(key, from: 0, to: 1, body.finger.map { "poll from \($0)" } ?? "register", at: stage.now)
-      arrive(key, at: stage.now)
     }
   }
 }

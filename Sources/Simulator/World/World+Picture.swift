@@ -38,16 +38,7 @@ extension World {
   /// The logs that can be followed, with what they retain.
   mutating func drawLogs() {
     guard isTraced else { return }
-    var logs: [(name: String, text: String)] = []
-    for log in server.aliveQueues {
-      var text = "can be followed"
-      if let (events, expires) = server.retention(of: log) {
-        text = "retains \(events) event\(events == 1 ? "" : "s")"
-        text += expires.map { ", expires \(SpaceTimeDrawing.clock($0))" } ?? ", is being followed"
-      }
-      logs.append(("\(log)", text))
-    }
-    let lane = serverLane
+    let (logs, lane) = (server.toldLogs, serverLane)
     trace?.drawing.hold(logs, lane: lane, at: now)
   }
 

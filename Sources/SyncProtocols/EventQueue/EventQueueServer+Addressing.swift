@@ -41,7 +41,4 @@ extension EventQueueServer {
         isOverAt: queue.noted + queue.lifetime)
     }
   }
-
-  /// The number of queues that it ever made. It keeps them all.
-  package var queueCount: Int { queues.count }
 }

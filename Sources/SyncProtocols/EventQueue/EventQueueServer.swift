@@ -135,17 +135,6 @@ public struct EventQueueServer<Truth: ServerTruth>: Sendable {
   /// The IDs of the live queues, oldest first.
   @inlinable
   public var aliveQueues: [QueueID] { alive.map { queues[$0].id } }
-
-  /// How many events a queue retains, and from when on it may be collected; `nil`: not while it is
-  /// followed. `nil` instead of both: there is no such queue.
-  package func retained(inQueue queue: QueueID) -> (events: Int, expires: Moment?)? {
-    guard let index = aliveIndexIfAny(of: queue) else { return nil }
-    let isFollowed = queues[index].waiter != nil
-    return (
-      queues[index].pending.count,
-      isFollowed ? nil : queues[index].noted + queues[index].lifetime
-    )
-  }
 }
 
 /// The settings of a Zulip server. The defaults are those of a real one.
