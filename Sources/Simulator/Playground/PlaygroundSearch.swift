@@ -69,7 +69,7 @@ package struct PlaygroundSearch: Sendable {
   private static let titles = ["Milk", "Tea", "Bread", "Rice", "Jam", "Salt"]
 
   /// - Parameter turn: switches the rule off if it gets `true`, and on again if it gets `false`.
-  ///   It is  called before each use of a session.
+  ///   It is called before each use of a session.
   package init(_ played: PlayedProtocol, clients: Int, turn: (Bool) -> Void) {
     turn(false)
     let right = PlaygroundSession(played, clients: clients)
