@@ -177,9 +177,14 @@ extension APIServer {
   /// Does what is due: heartbeats, and the removal of queues whose lifetime is over.
   package mutating func advance(to now: Moment) {
     let before = queues.readings
-    pushes += Int64(before.lazy.filter(\.isWaitedOn).count)
     queues.advance(to: now)
-    let rest = queues.readings.map(\.id)
+    let after = queues.readings
+    let rest = after.map(\.id)
+    // A heartbeat is an event that ends a wait.
+    pushes += Int64(
+      before.filter { was in
+        was.isWaitedOn && !after.contains { $0.id == was.id && $0.isWaitedOn }
+      }.count)
     for queue in before where !rest.contains(queue.id) {
       told.append("expire \(name(of: queue.id)): its lifetime is over")
     }

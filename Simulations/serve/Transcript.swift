@@ -17,9 +17,10 @@ struct Transcript: Sendable {
   mutating func add(_ who: String, _ what: String, at now: Moment) {
     var name = Transcript.cleaned(who, 10)
     while name.count < 10 { name += " " }
-    var line = Transcript.clock(now) + "  " + name + Transcript.cleaned(what, Transcript.letters)
-    for secret in secrets { line = line.replacing(secret, with: "…") }
-    lines.append(line)
+    // Before anything is cut, so that no beginning of a secret stays.
+    var safe = what
+    for secret in secrets { safe = safe.replacing(secret, with: "…") }
+    lines.append(Transcript.clock(now) + "  " + name + Transcript.cleaned(safe, Transcript.letters))
     count += 1
     if lines.count > Transcript.limit { lines.removeFirst(lines.count - Transcript.limit) }
   }

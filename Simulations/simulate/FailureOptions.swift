@@ -43,7 +43,7 @@ struct FailureOptions {
     _ token: RunToken, _ format: PictureFormat, to file: String, _ console: Console
   ) throws(FileError) {
     let told = Simulate.Told(token: token)
-    try PictureOptions.write(told.picture.written(as: format), to: file)
+    try PictureOptions.write(told.picture().written(as: format), to: file)
     console.out("Wrote \(file), a picture of the run.")
   }
 

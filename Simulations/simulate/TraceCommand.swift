@@ -67,18 +67,15 @@ extension Simulate {
         }
         told = try show(target, console)
       } else {
-        told = try showSeed(words, arguments, options, console)
-        if arguments.has("--hash") {
-          console.out("\(told.hash ?? "")")
-          return told.exitCode
-        }
+        if arguments.has("--hash") { return try hash(ofSeed: arguments, console) }
+        told = try showSeed(arguments, options, console)
       }
       if options.format == .text, options.output == nil {
         for line in told.lines { console.out(line) }
       } else if options.format == .text {
-        try options.write(told.lines.joined(separator: "\n"), told.picture.title, console)
+        try options.write(told.lines.joined(separator: "\n"), told.title, console)
       } else {
-        try options.write(told.picture, console)
+        try options.write(told.picture(), console)
       }
       return told.exitCode
     })
@@ -100,14 +97,15 @@ extension Simulate {
 
   /// What is shown: as lines and as a picture.
   struct Told {
+    var title: String
     var lines: [String]
-    var picture: SpaceTime
-    var hash: String?
+    var picture: () -> SpaceTime
     var exitCode = ExitCode.success
 
     /// A file that nothing is said of but what its picture says.
     init(_ picture: SpaceTime) {
-      self.picture = picture
+      title = picture.title
+      self.picture = { picture }
       lines = picture.text.split(separator: "\n").map(String.init)
     }
 
@@ -122,22 +120,36 @@ extension Simulate {
 
     init(_ run: (result: RunResult, trace: Trace), title: String, clients: Int) {
       let (result, trace) = run
-      hash = "\(result.hash)"
+      self.title = title
       lines = trace.lines
-      var evidence: [String] = []
       if let finding = result.finding {
         lines.append(RunReport.tell(finding))
-        evidence = Story(result, trace).map { $0.lines(atMost: 60) } ?? []
         exitCode = .failure
       }
       lines.append("hash \(result.hash)")
-      picture = trace.picture(
-        title, clients: clients, finding: result.finding, evidence: evidence)
+      picture = {
+        trace.picture(
+          title, clients: clients, finding: result.finding,
+          evidence: Story(result, trace).map { $0.lines(atMost: 60) } ?? [])
+      }
     }
   }
 
+  private static func hash(
+    ofSeed arguments: Arguments, _ console: Console
+  ) throws(UsageError) -> ExitCode {
+    guard arguments.values["--seed"] != nil else {
+      throw UsageError(message: "which seed? Try --seed 1")
+    }
+    let options = try RunOptions(arguments)
+    let configuration = options.configuration(ofSeed: options.first)
+    let result = console.showing("trace: simulating") { options.engine.run(configuration) }
+    console.out("\(result.hash)")
+    return result.finding == nil ? .success : .failure
+  }
+
   private static func showSeed(
-    _ words: [String], _ arguments: Arguments, _ picture: PictureOptions, _ console: Console
+    _ arguments: Arguments, _ picture: PictureOptions, _ console: Console
   ) throws(UsageError) -> Told {
     let isPlain =
       arguments.flags.isEmpty && arguments.values.keys.allSatisfy(PictureOptions.names.contains)

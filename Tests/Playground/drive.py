@@ -40,7 +40,7 @@ def fail(what):
 def browser(width, height, dark=False):
     options = Options()
     options.binary_location = shutil.which("chromium")
-    for word in ["--headless=new", "--no-sandbox", "--disable-gpu"]:
+    for word in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]:
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     one = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
@@ -51,7 +51,7 @@ def browser(width, height, dark=False):
     return one
 
 
-def until(what, condition, seconds=20):
+def until(what, condition, seconds=120):
     start = time.time()
     while time.time() - start < seconds:
         if condition():
@@ -291,7 +291,7 @@ until("the lesson begins", lambda: one.find_elements(By.CSS_SELECTOR, ".complain
 press(one, "Go to what can be broken")
 start = time.time()
 press(one, "Find the shortest way")
-until("a way is found", lambda: one.find_elements(By.CSS_SELECTOR, ".break ol"), 300)
+until("a way is found", lambda: one.find_elements(By.CSS_SELECTOR, ".break ol"), 1200)
 press(one, "Play it")
 if "≠" not in one.find_element(By.ID, "compare-body").text:
     fail("the way that was found shows no difference")

@@ -17,6 +17,8 @@ package struct SpaceTime: Sendable {
   package private(set) var arrows: [Arrow] = []
   /// In the order in which they began.
   package private(set) var bars: [Bar] = []
+  /// The indices of the messages that are on their way.
+  private var openArrows: [Int] = []
   /// The indices of the bars that have not ended.
   private var openBars: [Int] = []
   /// The state of each lane before the first mark; empty: none.
@@ -119,29 +121,37 @@ package struct SpaceTime: Sendable {
   package mutating func send(
     _ key: Key, from: Int, to: Int, _ text: String, at now: Moment
   ) {
+    openArrows.append(arrows.count)
     arrows.append(Arrow(key: key, from: from, to: to, text: text, sent: now))
   }
 
   /// A message arrives. If it has arrived before, this is a copy of it.
   package mutating func arrive(_ key: Key, at now: Moment) {
-    guard let index = arrows.lastIndex(where: { $0.key == key }) else { return }
-    switch arrows[index].end {
-    case .none: arrows[index].end = .arrived(now)
-    case .arrived:
-      var copy = arrows[index]
-      copy.end = .arrived(now)
-      arrows.append(copy)
-    case .lost: break
+    if end(key, .arrived(now)) { return }
+    // A copy comes soon after the first, or never.
+    let recent = arrows.suffix(SpaceTime.recentArrows)
+    guard let first = recent.last(where: { $0.key == key }), case .arrived = first.end else {
+      return
     }
+    var copy = first
+    copy.end = .arrived(now)
+    arrows.append(copy)
   }
 
   /// A message is lost, if it is still on its way.
   package mutating func lose(_ key: Key, at now: Moment) {
-    guard let index = arrows.lastIndex(where: { $0.key == key }), arrows[index].end == .none else {
-      return
-    }
-    arrows[index].end = .lost(now)
+    _ = end(key, .lost(now))
   }
+
+  /// Ends a message that is on its way; `false`: it is not.
+  private mutating func end(_ key: Key, _ end: Arrow.End) -> Bool {
+    guard let place = openArrows.lastIndex(where: { arrows[$0].key == key }) else { return false }
+    arrows[openArrows.remove(at: place)].end = end
+    return true
+  }
+
+  /// Among so many last messages, the first of a copy is looked for.
+  private static var recentArrows: Int { 1000 }
 
   /// What lasts beside a lane now. What is not named any more has ended.
   package mutating func hold(_ held: [(name: String, text: String)], lane: Int, at now: Moment) {
@@ -210,19 +220,18 @@ package struct SpaceTime: Sendable {
       return arrow.sent >= from && arrow.sent <= to || end >= from && end <= to
     }
     cut.bars.removeAll { $0.parts[0].at >= from && $0.parts[0].at <= to }
+    for index in cut.bars.indices {
+      cut.bars[index].parts.removeAll { $0.at >= from && $0.at <= to }
+    }
     let left = marks.count - cut.marks.count
     cut.mark(from, nil, "… \(left) more lines until \(SpaceTimeDrawing.clock(to)) …")
     return cut
   }
 
-  /// The last moments at which anything happened; all, if there are not so many.
+  /// The last marks, about so many: all of the moment of the first of them. All, if there are not
+  /// so many.
   package func latest(_ count: Int) -> SpaceTime {
-    var moments: [Int64] = marks.suffix(count * 4).map { $0.at.milliseconds }
-    moments.sort()
-    var distinct: [Int64] = []
-    for moment in moments where distinct.last != moment { distinct.append(moment) }
-    guard distinct.count > count, let last = distinct.last else { return self }
-    return part(
-      from: Moment(milliseconds: distinct[distinct.count - count]), to: Moment(milliseconds: last))
+    guard marks.count > count, let last = marks.last else { return self }
+    return part(from: marks[marks.count - count].at, to: last.at)
   }
 }

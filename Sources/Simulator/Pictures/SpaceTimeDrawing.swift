@@ -219,7 +219,7 @@ struct SpaceTimeDrawing {
         last = line.mark
         if mark.kind == .list, isFirst {
           let words = line.text.unicodeScalars.count - mark.text.unicodeScalars.count
-          drawList(line.text, from: words, y)
+          drawList(line.text, from: max(0, words), y)
         } else {
           text(textX, y + 4, line.text, SpaceTimeDrawing.textClass(mark.kind))
         }
@@ -337,11 +337,15 @@ struct SpaceTimeDrawing {
   private static func barbs(
     _ dx: Int, _ dy: Int
   ) -> (back: (x: Int, y: Int), side: (x: Int, y: Int)) {
+    // In WebAssembly an `Int` has 32 bits.
+    let (dx, dy) = (Int64(dx), Int64(dy))
     let length = max(1, squareRoot(dx * dx + dy * dy))
-    return ((dx * 8 / length, dy * 8 / length), (-dy * 4 / length, dx * 4 / length))
+    return (
+      (Int(dx * 8 / length), Int(dy * 8 / length)), (Int(-dy * 4 / length), Int(dx * 4 / length))
+    )
   }
 
-  private static func squareRoot(_ number: Int) -> Int {
+  private static func squareRoot(_ number: Int64) -> Int64 {
     var root = max(1, number)
     while root > number / root { root = (root + number / root) / 2 }
     return root
@@ -349,16 +353,14 @@ struct SpaceTimeDrawing {
 
   /// Each bar gets the first place that no earlier bar of its lane takes while this one lasts.
   private static func slots(of picture: SpaceTime) -> [Int] {
-    var slots: [Int] = []
-    for (index, bar) in picture.bars.enumerated() {
-      var isTaken = Array(repeating: false, count: slotsMaximum)
-      for other in 0..<index where picture.bars[other].lane == bar.lane {
-        let end = picture.bars[other].end ?? Moment(milliseconds: .max)
-        if end > bar.parts[0].at { isTaken[slots[other]] = true }
-      }
-      slots.append(isTaken.firstIndex(of: false) ?? slotsMaximum - 1)
+    let never = Moment(milliseconds: .min)
+    var ends = picture.lanes.map { _ in Array(repeating: never, count: slotsMaximum) }
+    return picture.bars.map { bar in
+      let begun = bar.parts.first?.at ?? never
+      let slot = ends[bar.lane].firstIndex { $0 <= begun } ?? slotsMaximum - 1
+      ends[bar.lane][slot] = bar.end ?? Moment(milliseconds: .max)
+      return slot
     }
-    return slots
   }
 
   /// More bars than this at one lane lie over one another.
@@ -374,7 +376,7 @@ struct SpaceTimeDrawing {
     body += "<rect class=\"st-bar\" x=\"\(x)\" y=\"\(start)\" width=\"6\" "
     body +=
       "height=\"\(max(4, end - start))\"><title>\(SpaceTimeDrawing.escaped(told))</title></rect>"
-    for part in bar.parts.dropFirst() {
+    for part in bar.parts.dropFirst() where rows.hasRow(at: part.at) {
       let y = rows.y(of: part.at, lane: bar.lane, picture, last: true)
       line("st-bar-part", x, y, x + 6, y)
     }

@@ -80,6 +80,8 @@ struct SpaceTimeRows {
   /// The middle of a line of text.
   static func y(_ row: Row, _ line: Int) -> Int { row.top + line * lineHeight + lineHeight / 2 + 3 }
 
+  func hasRow(at moment: Moment) -> Bool { row(of: moment) != nil }
+
   private func row(of at: Moment) -> Row? {
     var (low, high) = (0, rows.count)
     while low < high {

@@ -48,7 +48,8 @@
         var sights: [(what: String, instead: String?)] = []
         for act in scene.acts {
           switch act {
-          case .step(let step): _ = session.perform(step)
+          case .step(let step):
+            if let why = session.perform(step) { sights.append((step, why)) }
           case .sight(let sight), .rightSight(let sight):
             sights.append((sight, session.objection(to: sight)))
           }

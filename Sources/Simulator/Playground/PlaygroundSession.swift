@@ -144,7 +144,7 @@ extension PlaygroundWorld {
       guard messages.indices.contains(index), case .travels = messages[index].fate else {
         return "no message \(number) is on its way" + onTheirWay
       }
-      guard messages.count < 10_000 else { return "there are too many messages" }
+      if case .repeat = step, messages.count >= 10_000 { return "there are too many messages" }
       defer { drawLogs() }
       switch step {
       case .deliver: deliver(index)

@@ -241,7 +241,7 @@ extension EventQueueServer: SimulatedServer {
   public static func newest(in batch: QueueBatch<Truth.Event>) -> Int64? { batch.events.last?.id }
 
   public func retention(of log: QueueID) -> (events: Int, expires: Moment?)? {
-    readings.first { $0.id == log }.map { ($0.retained, $0.isWaitedOn ? nil : $0.isOverAt) }
+    reading(of: log).map { ($0.retained, $0.isWaitedOn ? nil : $0.isOverAt) }
   }
 
   public var terms: ServerTerms { configuration.terms }

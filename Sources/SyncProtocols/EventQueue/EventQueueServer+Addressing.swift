@@ -33,12 +33,17 @@ extension EventQueueServer {
   }
 
   /// The live queues, oldest first.
-  package var readings: [QueueReading] {
-    alive.map { index in
-      let queue = queues[index]
-      return QueueReading(
-        id: queue.id, retained: queue.pending.count, isWaitedOn: queue.waiter != nil,
-        isOverAt: queue.noted + queue.lifetime)
-    }
+  package var readings: [QueueReading] { alive.map { reading(ofQueue: $0) } }
+
+  /// What a queue holds; `nil`: there is no such live queue.
+  package func reading(of queue: QueueID) -> QueueReading? {
+    aliveIndexIfAny(of: queue).map { reading(ofQueue: $0) }
+  }
+
+  private func reading(ofQueue index: Int) -> QueueReading {
+    let queue = queues[index]
+    return QueueReading(
+      id: queue.id, retained: queue.pending.count, isWaitedOn: queue.waiter != nil,
+      isOverAt: queue.noted + queue.lifetime)
   }
 }
