@@ -4,7 +4,7 @@ internal import UpdateMachine
 // World: the room of the simulated world, with clients, a server, the network between them, disks,
 // users, and all faults.
 //
-// World may use: Agenda, Choices, Disk, Oracles, Run.
+// World may use: Agenda, Choices, Disk, Oracles, Pictures, Run.
 
 /// Several clients and their server, in virtual time that jumps from step to step. It is never
 /// copied.
