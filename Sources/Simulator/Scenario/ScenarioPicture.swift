@@ -1,3 +1,4 @@
+internal import SyncProtocols
 internal import UpdateMachine
 
 extension Scenario {
