@@ -63,6 +63,7 @@ protocol PlayedApp {
     _ request: PageRequest<Lists.Narrow, Lists.ID>, on server: Server
   ) -> (page: Lists.Page, words: String)?
 
+  /// What a page is asked for. Embedded Swift can print a request only where its narrow is known.
   static func words(_ request: PageRequest<Lists.Narrow, Lists.ID>) -> String
 }
 
@@ -157,5 +158,5 @@ extension PlayedApp where Self: ComparedProtocol {
     _ request: PageRequest<Never, NoLists.ID>, on server: Server
   ) -> (page: Never, words: String)? { nil }
 
-  static func words(_ request: PageRequest<Never, NoLists.ID>) -> String { "page" }
+  static func words(_ request: PageRequest<Never, NoLists.ID>) -> String { "nothing" }
 }

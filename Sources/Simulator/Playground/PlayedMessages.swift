@@ -177,6 +177,6 @@ enum PlayedMessages: PlayedApp {
   }
 
   static func words(_ request: PageRequest<ServerMessages.Narrow, MessageID>) -> String {
-    "page \(request)"
+    "\(request)"
   }
 }

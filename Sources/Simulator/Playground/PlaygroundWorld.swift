@@ -452,7 +452,14 @@ struct PlaygroundWorld<App: PlayedApp> {
   }
 
   func words(_ effects: Client.Effects) -> String {
-    let texts = effects.texts(at: now)
+    var texts: [String] = []
+    effects.each { effect in
+      if case .fetch(let id, let request) = effect {
+        texts.append("fetch \(id): \(App.words(request))")
+      } else {
+        texts.append(effect.text(at: now))
+      }
+    }
     return texts.isEmpty ? "" : ": " + texts.joined(separator: ", ")
   }
 
@@ -483,7 +490,8 @@ struct PlaygroundWorld<App: PlayedApp> {
         }
       case .disarm(let timer): disarm(timer, of: client)
       case .report, .read: break  // What is held is all loaded.
-      case .fetch(let id, let request): send(.fetch(request), id, App.words(request), by: client)
+      case .fetch(let id, let request):
+        send(.fetch(request), id, "page " + App.words(request), by: client)
       case .release(let log): _ = server.release(log)
       case .load:
         let disk = devices[client].disk
