@@ -78,7 +78,7 @@ extension APIServer {
       ids: ids)
   }
 
-  /// Those who are told of an edit: whoever has one of the messages, or follows the old channel.
+  /// The users who are told of an edit: they have one of the messages, or follow the old channel.
   private func audience(of edit: RealmEvent.Edit, _ message: RealmMessage) -> [Int64] {
     var audience = realm.audience(of: message)
     for id in edit.move?.ids ?? [] {

@@ -122,7 +122,7 @@ extension APIServer {
     return .success(["id": .integer(id)], note: "message \(id)")
   }
 
-  /// Sends a message, whoever asked for it. Returns its ID.
+  /// Sends a message for a client or for the page. Returns its ID.
   mutating func post(
     _ text: String, from user: RealmUser, to place: MessageLocation, isRead: Bool,
     _ echo: RealmEvent.Echo? = nil, program: String, at now: Moment

@@ -69,7 +69,7 @@ package struct SpaceTime: Sendable {
     package var end = End.none
 
     package enum End: Hashable, Sendable {
-      /// It is on its way, or was lost and nobody has noticed.
+      /// It has not arrived. It may still be on its way, or be lost.
       case none
       case arrived(Moment)
       case lost(Moment)
