@@ -93,6 +93,22 @@ func performStep(_ number: Int32, _ count: Int32) {
   unsafe output = Array(why.utf8)
 }
 
+/// The output is a step that a seed chooses, and that can be done now. The number is how many steps
+/// came before it.
+@_expose(wasm, "playground_chance") @_cdecl("playground_chance")
+func stepByChance(_ number: Int32, seed: Int32, count: Int32) {
+  let seed = UInt64(max(0, seed))
+  let step = unsafe sessions[Int(number)]?.use { $0.stepByChance(seed: seed, number: Int(count)) }
+  unsafe output = Array((step ?? "").utf8)
+}
+
+/// The output is a line about a whole session that a seed directs, with a digest of what it shows.
+@_expose(wasm, "playground_told") @_cdecl("playground_told")
+func tellSeed(_ seed: Int32) {
+  unsafe Zoo.mutant = 0
+  unsafe output = Array(PlaygroundSession.told(seed: UInt64(max(0, seed))).utf8)
+}
+
 /// The output is the state of a session, as JSON.
 @_expose(wasm, "playground_state") @_cdecl("playground_state")
 func stateOfSession(_ number: Int32) {

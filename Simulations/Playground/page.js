@@ -127,6 +127,16 @@ function act(step) {
   show();
 }
 
+// Does steps that the seed chooses.
+function byChance(count) {
+  const seed = Math.min(Math.max(Math.floor(Number($('seed').value)) || 0, 0), 2147483647);
+  for (let done = 0; done < count; done += 1) {
+    const branch = branches[current];
+    machine.playground_chance(branch.handle, seed, branch.at);
+    act(receive());
+  }
+}
+
 // Whether each step is done in all branches.
 function together() { return branches.length > 1 && $('together').checked; }
 
@@ -482,6 +492,7 @@ function show() {
 load().then(() => {
   for (const one of document.querySelectorAll('[data-step]')) one.onclick = () => act(one.dataset.step);
   $('next').onclick = () => act('next');
+  $('chance').onclick = () => byChance(10);
   $('do').onclick = () => act($('typed').value);
   $('typed').onkeydown = event => { if (event.key === 'Enter') act($('typed').value); };
   $('play-text').onclick = () => playText($('text').value);

@@ -18,6 +18,8 @@ extension Simulate {
       Options:
         --output FILE   write the page there, and do not open it
         --quick         optimise nothing: it is built in a third of the time, and is larger
+        --digests N     build nothing. Print a line for each of the seeds 1 to N: a digest of all that
+                        the page shows after 60 steps by chance. The page must tell the same
         --package-path FOLDER
                         the package, or a folder in it (the working directory)
 
@@ -29,7 +31,13 @@ extension Simulate {
       """,
     run: { words, console in
       let arguments = try Arguments(
-        words, options: ["--output", "--package-path"], flags: ["--quick"])
+        words, options: ["--output", "--package-path", "--digests"], flags: ["--quick"])
+      if let count = try arguments.number("--digests", in: UInt64(1)...1_000_000) {
+        for seed in 1...count where !Interrupt.wasAsked {
+          console.out(PlaygroundSession.told(seed: seed))
+        }
+        return Interrupt.wasAsked ? .interrupted : .success
+      }
       let here = URL(
         filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
       let folder = arguments.values["--package-path"].map { URL(filePath: $0, relativeTo: here) }

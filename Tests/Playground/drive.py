@@ -1,6 +1,7 @@
 """Drives the playground in a headless Chromium, as a person would, and looks at what it shows.
 
-Usage: drive.py PAGE FOLDER. Screenshots are left in FOLDER. Needs selenium, chromium, chromedriver.
+Usage: drive.py PAGE FOLDER [DIGESTS]. Screenshots are left in FOLDER. DIGESTS: what native code tells
+of seeds, a line each; the page must tell the same. Needs selenium, chromium, chromedriver.
 """
 
 import json
@@ -334,6 +335,29 @@ speed = one.execute_script("""
 print("playground: %d steps a second" % speed)
 check_console(one)
 one.quit()
+
+if len(sys.argv) > 3:
+    one = browser(1400, 1000)
+    open_page(one)
+    native = open(sys.argv[3]).read().split("\n")[:-1]
+    for number, line in enumerate(native):
+        told = one.execute_script("machine.playground_told(%d); return receive()" % (number + 1))
+        if told != line:
+            fail("native code tells “%s”, and the page “%s”" % (line, told))
+    if len(native) < 50:
+        fail("50 seeds are to be compared, not %d" % len(native))
+    print("playground: %d seeds tell the same in Chromium as natively" % len(native))
+    box = one.find_element(By.ID, "seed")
+    box.clear()
+    box.send_keys("7")
+    press(one, "10 steps by chance")
+    first = state(one)
+    press(one, "Start anew")
+    press(one, "10 steps by chance")
+    if state(one) != first or one.find_element(By.ID, "step").text[:13] != "step 10 of 10":
+        fail("a seed does not choose the same steps again")
+    check_console(one)
+    one.quit()
 
 looks = [("", trouble[:-1] + ["wait 1s", "message 20 is lost", "next"], "event-queue"),
          ("-posts", trouble_with_posts + ["client 1 jumps to post 20"], "messages")]

@@ -174,6 +174,34 @@ import UpdateMachine
   }
 
   @Test(arguments: PlayedProtocol.allCases)
+  func `after what chance directs everybody comes level again`(played: PlayedProtocol) throws {
+    for seed in 1...12 as ClosedRange<UInt64> {
+      var session = PlaygroundSession(played, clients: 2)
+      var steps: [String] = []
+      for number in 0..<60 {
+        steps.append(session.stepByChance(seed: seed, number: number))
+        #expect(session.stepByChance(seed: seed, number: number) == steps.last)
+        perform([steps[number]], &session)
+      }
+      #expect(Set(steps).count > 12, "\(steps)")
+      for client in 1...2 {
+        for end in [
+          "'s disk has room", " starts", " goes on line", " comes to the foreground",
+          " is told to retry",
+        ] { _ = session.perform("client \(client)\(end)") }
+      }
+      perform(["messages take 100ms", "snapshots take 0s", "wait 20min", "wait 20min"], &session)
+      for client in try clients(session) {
+        let isDecided = client["pending"] == [] && client["setAside"] == []
+        #expect(client["claim"] == "connected", "\(played) \(seed): \(client) \(steps)")
+        #expect(client["isLevel"] == true || !isDecided, "\(played) \(seed): \(client) \(steps)")
+      }
+      #expect(PlaygroundSession.told(seed: seed) == PlaygroundSession.told(seed: seed))
+    }
+    #expect(PlaygroundSession.told(seed: 1) != PlaygroundSession.told(seed: 7))
+  }
+
+  @Test(arguments: PlayedProtocol.allCases)
   func `no steps make it trap`(played: PlayedProtocol) {
     let words = [
       "next", "next", "next", "wait 1s", "wait 1min", "arrives", "is lost", "is repeated",

@@ -4,7 +4,7 @@ internal import UpdateMachine
 // Playground: the room of a world in which nothing happens by chance. A person decides what happens
 // next, and sees the real clients and the real server of a protocol at work.
 //
-// Playground may use: Comparison, Messages, Pictures, Run, ServerMessages, Words.
+// Playground may use: Choices, Comparison, Messages, Pictures, Run, ServerMessages, Words.
 
 /// A server and a few clients of one protocol, whose users edit items, or look at posts. It
 /// performs what clients and server want, one thing at a time, and decides nothing. A value: a copy
@@ -442,13 +442,24 @@ struct PlaygroundWorld<App: PlayedApp> {
 
   mutating func feed(_ client: Int, _ input: Client.Input) {
     guard devices[client].isRunning else { return }
+    let doubted = uncertain(on: client)
     let effects = devices[client].client.handle(input, at: now)
     let status = devices[client].client.status
     note(client, "\(input) → \(status)" + words(effects))
     notes[notes.count - 1].state = .status(status.code)
     if case .snapshotArrived = input { notes[notes.count - 1].isSeam = status.isLive }
+    for ticket in uncertain(on: client) where !doubted.contains(ticket) {
+      note(client, "cannot know whether the server has done \(ticket): it is uncertain")
+    }
     drawPending(of: client)
     perform(effects, by: client)
+  }
+
+  /// The changes that may or may not have been done.
+  private func uncertain(on client: Int) -> [MutationTicket] {
+    devices[client].client.pending.compactMap { pending in
+      if case .uncertain = pending.stage { pending.ticket } else { nil }
+    }
   }
 
   func words(_ effects: Client.Effects) -> String {
