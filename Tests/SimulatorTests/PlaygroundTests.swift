@@ -201,6 +201,16 @@ import UpdateMachine
     #expect(PlaygroundSession.told(seed: 1) != PlaygroundSession.told(seed: 7))
   }
 
+  /// Embedded Swift cannot print a value that describes itself by its members. The page of seed 33
+  /// said so to its user.
+  @Test func `why a change is set aside is told in words that the page has, too`() {
+    var session = PlaygroundSession(.tableSync, clients: 2)
+    for number in 0..<60 {
+      perform([session.stepByChance(seed: 33, number: number)], &session)
+    }
+    #expect(session.state.contains("\"refused by the server: unknown\""))
+  }
+
   @Test(arguments: PlayedProtocol.allCases)
   func `no steps make it trap`(played: PlayedProtocol) {
     let words = [

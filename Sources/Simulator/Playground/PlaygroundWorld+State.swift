@@ -175,7 +175,7 @@ extension PlaygroundWorld {
 
   private func reason(_ reason: MutationSetAside<App.Model.Change>.Reason) -> String {
     switch reason {
-    case .refused(let code): "refused by the server: \(code)"
+    case .refused(let code): "refused by the server: \(code.text)"
     case .threw: "impossible now"
     }
   }

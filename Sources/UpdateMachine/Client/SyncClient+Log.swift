@@ -178,6 +178,9 @@ extension SyncClient {
       tell(.polled(id, movedTo: nil, isComplete: false), at: now, &effects)
     case .lost: tell(.failed(id, .expired), at: now, &effects)
     case .gap: tell(.failed(id, .malformed), at: now, &effects)
+    case .next(_, let first, _) where first < 0 || first > batch.count:
+      // The app's rules point outside the batch. Nothing of it can be believed.
+      tell(.failed(id, .malformed), at: now, &effects)
     case .next(let finger, let first, let isComplete):
       var local = _local
       do throws(Model.Refusal) {

@@ -156,7 +156,7 @@ extension SyncClient {
   func rows(under batch: Sync.Batch) -> [RowQuery] {
     guard storage.isPresent, case .model(let model) = _holding, model.hasUnloaded else { return [] }
     var events: [Model.Event] = []
-    for index in 0..<batch.count {
+    for index in 0..<max(0, batch.count) {
       if let event = batch.event(at: index) { events.append(event) }
     }
     return model.unloaded(under: events)
