@@ -183,7 +183,7 @@ private struct People: ServerTruth, Equatable {
     #expect(older.found == nil)
     #expect(older.held == ["Ada"])
     #expect(
-      older.reports == [.store(.unreadable("the saved form is of a newer version, 3"))])
+      older.reports == [.store(.unreadable("the saved form is of a newer version, 4"))])
     #expect(try await asides(shelf) == [0, 1])
     #expect(try rows(shelf, aside: 1) == before)
   }

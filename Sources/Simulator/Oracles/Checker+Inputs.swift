@@ -26,7 +26,8 @@ extension Checker {
         isAnswer = true
         log = finger.log
       case .batchArrived, .pushAnswered, .pageArrived, .failed: isAnswer = true
-      case .loadFailed, .written, .writeFailed, .rowsRead, .rowsFailed, .erased, .fired, .window,
+      case .changesLoaded, .loadFailed, .written, .writeFailed, .rowsRead, .rowsFailed, .erased,
+        .fired, .window,
         .lists, .mutation, .saveRequested, nil:
         break
       }

@@ -243,6 +243,7 @@ struct PlaygroundWorld<App: PlayedApp> {
       case .nothingHeld: "there is no state yet"
       case .notConnected: "this protocol takes changes only while the client is connected"
       case .full: "too much is pending"
+      case .unstorable: "this cannot be saved"
       case .refused: "there is no such item"
       }
     }

@@ -88,7 +88,8 @@ struct Client {
       durable = writing.form
       self.writing = nil
     case .writeFailed(let id): if writing?.id == id { writing = nil }
-    case .app, .loaded, .loadFailed, .rowsRead, .rowsFailed, .erased, .snapshotArrived,
+    case .app, .loaded, .changesLoaded, .loadFailed, .rowsRead, .rowsFailed, .erased,
+      .snapshotArrived,
       .batchArrived, .pushAnswered, .pageArrived, .failed, .window, .lists, .mutation,
       .saveRequested:
       return

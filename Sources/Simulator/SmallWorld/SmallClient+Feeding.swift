@@ -74,7 +74,8 @@ extension SmallClient {
       if case .failure(let found)? = effects.machine.report { failure = found }
     case .writeFailed:
       if effects.machine.report != nil { row = UInt8(2 * FailureRows.names.count) }
-    case .app, .loaded, .loadFailed, .written, .rowsRead, .rowsFailed, .erased, .pushAnswered,
+    case .app, .loaded, .changesLoaded, .loadFailed, .written, .rowsRead, .rowsFailed, .erased,
+      .pushAnswered,
       .pageArrived, .window, .lists, .mutation, .saveRequested:
       break
     }

@@ -36,3 +36,12 @@ public struct JournalEntry: Hashable, Sendable {
     self.writtenAt = writtenAt
   }
 }
+
+/// The user's changes of a saved form of which the model cannot be read. The server gives the model
+/// again; the changes exist nowhere else. Made by ``SavedReplica/changes(in:)``.
+public struct SavedChanges<Change: Mutation>: Sendable {
+  @usableFromInline package var outbox: Outbox<Change>
+
+  @usableFromInline
+  package init(outbox: Outbox<Change>) { self.outbox = outbox }
+}

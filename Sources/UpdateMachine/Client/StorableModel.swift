@@ -45,8 +45,8 @@ extension StorableModel {
 @usableFromInline
 struct StoredHead<Place: Finger & Storable>: Storable, Equatable {
   /// The version of the library's own rows. Version 1 had neither ``upToDateAge`` nor
-  /// ``isBeginning``, and is still read.
-  @usableFromInline static var version: UInt64 { 2 }
+  /// ``isBeginning``, and version 2 kept no names of changes. Both are still read.
+  @usableFromInline static var version: UInt64 { 3 }
 
   @usableFromInline var model: UInt64
   @usableFromInline var finger: Place?
@@ -95,8 +95,13 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
   package func rows(since old: SavedReplica?) -> [StoredRow] { step(since: old).rows }
 
   /// Returns what differs from `old`, an older saved form of the same replica; `nil`: all of it.
-  public func step(since old: SavedReplica?, writtenAt: WallTime) -> JournalEntry {
+  /// Throws if the app's own code throws when it encodes the model or a change. Then nothing can be
+  /// saved.
+  public func step(
+    since old: SavedReplica?, writtenAt: WallTime
+  ) throws(StoredFormError) -> JournalEntry {
     let step = step(since: old)
+    if let failure = step.failure { throw failure }
     return JournalEntry(cleared: step.cleared, rows: step.rows, writtenAt: writtenAt)
   }
 
@@ -123,11 +128,10 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
     if head.model < Model.storedVersion { rows = try Model.migrate(rows, from: head.model) }
     let model = try Model(stored: rows)
     var outbox: Outbox<Model.Change>?
-    let owner: ClientID? = head.isBeginning ? .nameless : model.client
-    if let owner {
+    if Model.Change.isPossible, head.isBeginning || model.client != nil {
       let stored = try Outbox<Model.Change>(
         stored: rows, delivery: Model.delivery, settings: Model.outboxSettings)
-      guard stored.client == owner else {
+      guard head.isBeginning || stored.client == model.client else {
         throw StoredFormError(expected: "the outbox of the client that the state is of")
       }
       outbox = stored
@@ -135,6 +139,23 @@ extension SavedReplica where Model: StorableModel, Place: Storable {
     self.init(
       model: model, finger: head.finger, terms: head.terms, outbox: outbox,
       upToDateAge: head.upToDateAge, isBeginning: head.isBeginning)
+  }
+
+  /// Returns the user's changes in rows of which the model cannot be read. Throws if they cannot be
+  /// read either; `nil`: there are none, and never were any.
+  ///
+  /// - Parameter rows: the library's own tables are enough, those below
+  ///   ``StoredTable/firstOfModel``.
+  public static func changes(
+    in rows: RowReader
+  ) throws(StoredFormError) -> SavedChanges<Model.Change>? {
+    guard Model.Change.isPossible else { return nil }
+    let head = try SavedReplica.head(of: rows)
+    guard !rows[.outbox].isEmpty else { return nil }
+    let outbox = try Outbox<Model.Change>(
+      stored: rows, newer: head.model > Model.storedVersion ? head.model : nil,
+      delivery: Model.delivery, settings: Model.outboxSettings)
+    return SavedChanges(outbox: outbox)
   }
 
   /// Whether this version wrote the rows, so that a step may be appended to them.

@@ -17,6 +17,9 @@ extension SyncClient {
     guard Model.mutatesOffline || freshness(at: now).claim == .connected else {
       throw .notConnected
     }
+    if settings.hasStore, let failure = Model.objection(toStoring: change) {
+      throw .unstorable(failure)
+    }
     var effects = Effects()
     let before = look(at: now)
     holdBack(at: now, &effects)
@@ -94,11 +97,29 @@ extension SyncClient {
 
   /// Takes over the outbox that was saved with a model.
   @inlinable
-  mutating func restoreOutbox(_ saved: Saved) {
+  mutating func restoreOutbox(_ saved: Saved, _ effects: inout Effects) {
     guard let outbox = saved.outbox else { return }
     // This version of the app may begin with something else.
     if saved.isBeginning { beginning = Model.beginning ?? saved.model }
-    let state = (beginning ?? saved.model).state
+    restore(outbox, over: (beginning ?? saved.model).state)
+    if !outbox.unreadable.isEmpty { effects.storage.report = true }
+  }
+
+  /// Takes over the outbox of a saved form whose model cannot be read.
+  @usableFromInline
+  mutating func restoreOutbox(_ changes: SavedChanges<Change>) {
+    if let first = Model.beginning {
+      beginning = first
+      return restore(changes.outbox, over: first.state)
+    }
+    var outbox = changes.outbox
+    outbox.restored(in: _machine.incarnation)
+    outbox.settings = outboxSettings
+    kept = outbox
+  }
+
+  @inlinable
+  mutating func restore(_ outbox: Outbox<Change>, over state: Change.State) {
     var local = LocalChanges(outbox, over: state)
     local.restored(over: state, in: _machine.incarnation, settings: outboxSettings)
     _local = local
@@ -108,7 +129,7 @@ extension SyncClient {
   /// of its own, and sends nothing: the first snapshot names the client, and takes it over.
   @inlinable
   mutating func beginWithoutState() {
-    guard Change.isPossible, _local == nil, case .nothing = _holding,
+    guard Change.isPossible, outbox == nil, case .nothing = _holding,
       let first = Model.beginning
     else { return }
     beginning = first
@@ -129,6 +150,10 @@ extension SyncClient {
     of model: Model, askedAt sent: Moment?, at now: Moment, _ effects: inout Effects
   ) {
     guard let client = model.client else { return }
+    if let kept {
+      _local = LocalChanges(kept, over: model.state, after: viewVersion)
+      self.kept = nil
+    }
     let isOther = _local?.outbox.client != client
     // The old outbox does nothing more. Replayed once without what is confirmed now, it would set
     // aside what depends on that.

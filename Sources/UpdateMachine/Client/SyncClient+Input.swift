@@ -9,6 +9,8 @@ extension SyncClient {
     /// The saved form was read; `nil`: there is none, or none that can be used. `age`: the time
     /// since it was written, by the wall clock; `nil`: unknown.
     indirect case loaded(SavedReplica<Model, Sync.Place>?, age: TimeSpan?)
+    /// The saved form could not be read, except for the user's changes.
+    indirect case changesLoaded(SavedChanges<Model.Change>)
     /// The saved form could not be read.
     case loadFailed(StoreFailure)
     /// A save is durable.
@@ -111,6 +113,7 @@ extension SyncClient.Input: CustomStringConvertible {
     case .loaded(nil, _): "loaded nothing"
     case .loaded(let saved?, let age):
       "loaded \(saved.finger.map { "\($0)" } ?? "no finger"), \(age.map { "\($0) old" } ?? "of unknown age")"
+    case .changesLoaded(let changes): "changesLoaded \(changes.outbox.count)"
     case .loadFailed(let failure): "loadFailed \(failure)"
     case .written(let write): "written \(write)"
     case .writeFailed(let write): "writeFailed \(write)"

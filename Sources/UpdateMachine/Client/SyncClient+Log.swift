@@ -44,6 +44,7 @@ extension SyncClient {
     _holding = .nothing
     restoredAsOf = nil
     beginning = nil
+    kept = nil
     tell(.app(.loggedOut), at: now, &effects)
     waitingBatches = []
     waitingPages = []
@@ -52,8 +53,12 @@ extension SyncClient {
 
   // MARK: The saved form
 
+  /// Takes the saved form or, if its model could not be read, the user's changes in it.
   @inlinable
-  mutating func loaded(_ saved: Saved?, age: TimeSpan?, at now: Moment, _ effects: inout Effects) {
+  mutating func loaded(
+    _ saved: Saved?, age: TimeSpan?, with changes: SavedChanges<Change>? = nil, at now: Moment,
+    _ effects: inout Effects
+  ) {
     guard storage.wasLoaded() else { return }
     guard !isLoaded else {
       // The user logged out while it was read, so its log is no longer wanted; unless it is
@@ -66,7 +71,8 @@ extension SyncClient {
     if let saved, !saved.isBeginning { _holding = .model(saved.model) }
     effects.changes.insert(.model)
     withModel { $0.lists.handle(.restored) }
-    if let saved { restoreOutbox(saved) }
+    if let saved { restoreOutbox(saved, &effects) }
+    if let changes { restoreOutbox(changes) }
     beginWithoutState()
     if let age, let upToDateAge = saved?.upToDateAge { restoredAsOf = now - age - upToDateAge }
     guard let saved, let finger = saved.finger else {
@@ -121,7 +127,7 @@ extension SyncClient {
         return refuse(id, finger.log, at: now, &effects)
       }
       // A snapshot that names no client would leave the user's changes without an owner.
-      if new.client == nil, _local != nil { return refuse(id, finger.log, at: now, &effects) }
+      if new.client == nil, outbox != nil { return refuse(id, finger.log, at: now, &effects) }
       beginning = nil
       restoredAsOf = nil  // It was about the model that is replaced now.
       adoptOutbox(of: new, askedAt: isComplete ? request.sent : nil, at: now, &effects)

@@ -16,15 +16,22 @@ extension SyncClient {
   @inlinable
   package var local: LocalChanges<Change>? { _local }
 
+  /// The user's changes, even while there is no state to replay them over.
+  @inlinable
+  package var outbox: Outbox<Change>? { _local?.outbox ?? kept }
+
   /// The view: all pending mutations over the confirmed state or, before the first snapshot, over
   /// ``SyncModel/beginning``; `nil`: there is neither.
   public var view: Model.Change.State? { _local?.view.state }
 
   /// Mutations that the server has not confirmed, in order, without those that it refused.
-  public var pending: [PendingMutation<Model.Change>] { _local?.outbox.pending ?? [] }
+  public var pending: [PendingMutation<Model.Change>] { outbox?.pending ?? [] }
 
   /// Mutations without effect on the view, which wait for the app or for a newer state.
-  public var setAside: [MutationSetAside<Model.Change>] { _local?.outbox.setAside ?? [] }
+  public var setAside: [MutationSetAside<Model.Change>] { outbox?.setAside ?? [] }
+
+  /// The user's changes that were saved and that this version of the app cannot read.
+  public var unreadable: [UnreadableMutation] { outbox?.unreadable ?? [] }
 
   @inlinable
   package var machine: Machine<Place> { _machine }
@@ -147,7 +154,7 @@ extension SyncClient {
     var look = Look(status: status, freshness: freshness(at: now), view: nil, outbox: nil)
     if Change.isPossible {
       look.view = _local?.view.version
-      look.outbox = _local.map { OutboxLook($0.outbox) }
+      look.outbox = outbox.map { OutboxLook($0) }
     }
     return look
   }
@@ -171,12 +178,14 @@ extension SyncClient {
     if _machine.finger != nil, model == nil { return violated("a finger is held with its model") }
     if Change.isPossible {
       if let violation = _local?.outbox.violation() { return violation }
-      let owner: ClientID? = beginning == nil ? model?.client : .nameless
-      if _local?.outbox.client != owner {
+      if beginning == nil, _local?.outbox.client != model?.client {
         return violated("the outbox is of the client that the model is of")
       }
       if beginning != nil, model != nil {
         return violated("a client begins with nothing, or holds a model")
+      }
+      if kept != nil, _local != nil || model != nil {
+        return violated("changes without a state are replayed over the first one")
       }
     }
     if !settings.hasStore, storage.out != nil {
@@ -192,7 +201,7 @@ extension SyncClient {
 extension SyncClient: CustomStringConvertible {
   public var description: String {
     var text = isLoaded ? _machine.description : "not loaded, \(_machine)"
-    if let outbox = _local?.outbox { text += "; \(outbox)" }
+    if let outbox { text += "; \(outbox)" }
     return text
   }
 }

@@ -35,7 +35,9 @@
 /// | leaps while the process runs | nothing |
 ///
 /// A form that cannot be read counts as nothing saved. It is damaged, of a newer version, or of an
-/// older one that is not migrated. The store sets it aside before anything replaces it.
+/// older one that is not migrated. The store sets it aside before anything replaces it. But the
+/// user's changes, which exist nowhere else, are read apart from the model: the client registers
+/// anew, and replays them over the snapshot. Those that cannot be read stay as they are.
 public struct SyncClient<Model: SyncModel, Sync: SyncProtocol>: Sendable
 where Sync.Batch.Event == Model.Event {
   /// The finger of the server's protocol.
@@ -69,6 +71,9 @@ where Sync.Batch.Event == Model.Event {
   /// What the user's changes are over, until the first snapshot; `nil`: a model is held, or nothing
   /// can be changed.
   @usableFromInline var beginning: Model?
+  /// The user's changes while there is no state to replay them over, until the first snapshot: the
+  /// saved model cannot be read, and the model's type has no beginning.
+  @usableFromInline var kept: Outbox<Change>?
   /// How many pushes and timers earlier outboxes of this incarnation have named. No name is reused.
   @usableFromInline var outboxNames = OutboxNames()
   /// The version of the last view of an outbox that is gone. No version is used twice.
@@ -107,6 +112,9 @@ where Sync.Batch.Event == Model.Event {
     switch input {
     case .app(let signal): heard(signal, at: now, &effects)
     case .loaded(let saved, let age): loaded(saved, age: age, at: now, &effects)
+    case .changesLoaded(let changes):
+      effects.storage.report = true
+      loaded(nil, age: nil, with: changes, at: now, &effects)
     case .loadFailed(let failure): loadFailed(failure, at: now, &effects)
     case .snapshotArrived(let id, let snapshot, let finger, let terms, let isComplete):
       snapshotArrived(

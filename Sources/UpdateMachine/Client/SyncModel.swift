@@ -72,6 +72,9 @@ public protocol SyncModel: Sendable {
   /// change throws ``MutationError/notConnected`` then.
   static var mutatesOffline: Bool { get }
 
+  /// Why a change cannot be saved; `nil`, the default: it can. Then it is refused when it is made.
+  static func objection(toStoring change: Change) -> StoredFormError?
+
   /// The settings of its outbox. The defaults suit most apps.
   static var outboxSettings: OutboxSettings { get }
 
@@ -130,6 +133,9 @@ extension SyncModel {
 
   @inlinable
   public static var mutatesOffline: Bool { true }
+
+  @inlinable
+  public static func objection(toStoring change: Change) -> StoredFormError? { nil }
 
   @inlinable
   public static var outboxSettings: OutboxSettings { OutboxSettings() }

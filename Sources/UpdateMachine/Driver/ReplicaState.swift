@@ -8,6 +8,8 @@
     /// The user's changes. `nil` if there is neither a model nor a beginning, or if the model takes
     /// no changes.
     package var local: LocalChanges<Model.Change>?
+    /// The user's changes while there is no state to replay them over.
+    private var kept: Outbox<Model.Change>?
     /// `nil` until the saved form was read.
     public var status: MachineStatus?
     /// What to tell the user, as of ``at``.
@@ -25,9 +27,11 @@
     }
 
     package init(
-      holding: Holding<Model>, local: LocalChanges<Model.Change>?, status: MachineStatus?,
+      holding: Holding<Model>, local: LocalChanges<Model.Change>?,
+      kept: Outbox<Model.Change>? = nil, status: MachineStatus?,
       freshness: Freshness, nextPush: Moment? = nil, at: Moment
     ) {
+      self.kept = kept
       self.nextPush = nextPush
       self.holding = holding
       self.local = local
@@ -35,6 +39,9 @@
       self.freshness = freshness
       self.at = at
     }
+
+    /// The user's changes, with or without a state to replay them over.
+    var outbox: Outbox<Model.Change>? { local?.outbox ?? kept }
 
     /// The model, if one is held.
     public var model: Model? {
@@ -53,8 +60,8 @@
         && one.freshness == other.freshness && one.at == other.at
         && one.nextPush == other.nextPush
         && one.local?.view.version == other.local?.view.version
-        && one.local?.outbox.currentVersion == other.local?.outbox.currentVersion
-        && one.local?.outbox.storedVersion == other.local?.outbox.storedVersion
+        && one.outbox?.currentVersion == other.outbox?.currentVersion
+        && one.outbox?.storedVersion == other.outbox?.storedVersion
     }
   }
 

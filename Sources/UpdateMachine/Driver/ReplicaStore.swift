@@ -8,6 +8,11 @@
     associatedtype Place: Finger
 
     func load() async throws(StoreError) -> DatedReplica<Model, Place>?
+
+    /// Reads the user's changes after a load that threw `unreadable`; `nil`: there are none, or they
+    /// cannot be read either.
+    func loadChanges() async throws(StoreError) -> SavedChanges<Model.Change>?
+
     func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError)
     func erase() async throws(StoreError)
 
@@ -15,8 +20,10 @@
     func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer]
   }
 
-  /// The default for a store that leaves nothing unloaded.
+  /// The defaults for a store that leaves nothing unloaded, and reads everything or nothing.
   extension ReplicaStore {
+    package func loadChanges() async throws(StoreError) -> SavedChanges<Model.Change>? { nil }
+
     package func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
       throw .failed("nothing was left unloaded")
     }

@@ -43,6 +43,17 @@
       return DatedReplica(replica: replica, writtenAt: form.writtenAt)
     }
 
+    package func loadChanges() async throws(StoreError) -> SavedChanges<Model.Change>? {
+      guard Model.Change.isPossible else { return nil }
+      let tables = (StoredTable.firstOfModel.number...UInt8.max).map { StoredTable($0) }
+      guard let form = try await store.load(leaving: tables) else { return nil }
+      do throws(StoredFormError) {
+        return try SavedReplica<Model, Place>.changes(in: try rows(of: form))
+      } catch {
+        throw .unreadable("\(error)")
+      }
+    }
+
     private func isCurrent(_ form: SavedRows) throws(StoreError) -> Bool {
       do throws(StoredFormError) {
         return try SavedReplica<Model, Place>.isCurrent(try rows(of: form))
@@ -69,18 +80,32 @@
       if !old.hasUnloaded { new.model.forgetUnloaded() }
       switch old {
       case .replica(let old):
-        try await store.append(new.step(since: old, writtenAt: now))
+        try await store.append(try step(to: new, since: old, at: now))
       case .unknown:
+        let form = try form(of: new, at: now)
         try await store.setAside()
         saved.withLock { $0 = .nothing }
-        try await store.checkpoint(form(of: new, at: now))
-      case .nothing: try await store.checkpoint(form(of: new, at: now))
+        try await store.checkpoint(form)
+      case .nothing: try await store.checkpoint(try form(of: new, at: now))
       }
       saved.withLock { $0 = .replica(new) }
     }
 
-    private func form(of replica: SavedReplica<Model, Place>, at now: WallTime) -> SavedRows {
-      let rows = replica.rows(since: nil)
+    private func step(
+      to new: SavedReplica<Model, Place>, since old: SavedReplica<Model, Place>?, at now: WallTime
+    ) throws(StoreError) -> JournalEntry {
+      do throws(StoredFormError) {
+        return try new.step(since: old, writtenAt: now)
+      } catch {
+        guard case .damaged(let expected) = error else { throw .unwritable("\(error)") }
+        throw .unwritable("this state cannot be saved: expected \(expected)")
+      }
+    }
+
+    private func form(
+      of replica: SavedReplica<Model, Place>, at now: WallTime
+    ) throws(StoreError) -> SavedRows {
+      let rows = try step(to: replica, since: nil, at: now).rows
       return SavedRows(
         rows: rows.compactMap { row in row.value.map { (key: row.key, value: $0) } },
         writtenAt: now)

@@ -137,9 +137,9 @@
     }
 
     /// Updates all tasks, and forgets those that have left. `nil`: no state is held.
-    func tell(_ local: LocalChanges<Change>?) {
-      waiters.removeAll { $0.left.isSet || $0.isOver(local?.outbox) }
-      if let view = local?.view { queries.tell(view.state, version: view.version) }
+    func tell(_ outbox: Outbox<Change>?, _ view: LocalView<Change>?) {
+      waiters.removeAll { $0.left.isSet || $0.isOver(outbox) }
+      if let view { queries.tell(view.state, version: view.version) }
     }
 
     /// Ends all streams: at a log-out, or when the actor is released.
@@ -177,7 +177,7 @@
     func tell(_ effects: Client.Effects) {
       for id in effects.windows { show(id) }
       if !effects.changes.isDisjoint(with: [.model, .view, .outbox]) {
-        mutations.tell(client.local)
+        tellMutations()
       }
       if effects.changes.contains(.model) {
         modelVersion += 1
@@ -185,6 +185,9 @@
       }
       if !effects.changes.isEmpty { publish() }
     }
+
+    /// Tells those who wait for mutations or watch the view.
+    func tellMutations() { mutations.tell(client.outbox, client.local?.view) }
 
     /// Shows the model to its queries.
     func tellModel() {

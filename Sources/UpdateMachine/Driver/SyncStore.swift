@@ -63,8 +63,13 @@
     /// The medium failed: full, read-only, gone. A save is repeated, with growing waits. So is a
     /// load if the user's changes may be in what is saved; otherwise the replica starts stale.
     case failed(String)
-    /// What is saved cannot be understood. It is set aside, and the replica starts stale.
+    /// What is saved cannot be understood. It is set aside, and the replica starts stale. The
+    /// user's changes are kept all the same, as far as they can be understood.
     case unreadable(String)
+    /// The app's own code throws when it encodes the model or a change. Nothing is saved, and the
+    /// server is told nothing, until a later state can be encoded. A save is repeated, with growing
+    /// waits. Throw `failed` instead, if you write a store.
+    case unwritable(String)
   }
 
 #endif

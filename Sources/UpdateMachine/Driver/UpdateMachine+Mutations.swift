@@ -47,7 +47,7 @@
     /// cancelled.
     @discardableResult
     public func stored(_ ticket: MutationTicket) async -> Bool {
-      guard let outbox = client.local?.outbox, ticket <= outbox.newestTicket else {
+      guard let outbox = client.outbox, ticket <= outbox.newestTicket else {
         return false
       }
       let answers = wait { $0.isStored(ticket) ? true : nil }
@@ -72,7 +72,7 @@
     /// cancelled.
     @discardableResult
     public func acknowledged(_ ticket: MutationTicket) async -> MutationState? {
-      guard let outbox = client.local?.outbox, outbox.state(of: ticket) != nil else {
+      guard let outbox = client.outbox, outbox.state(of: ticket) != nil else {
         return nil
       }
       // A mutation that is forgotten by now once had one of these states.
@@ -88,7 +88,7 @@
 
     /// The state of a mutation; `nil`: there is none, or it is forgotten.
     public func state(of ticket: MutationTicket) -> MutationState? {
-      client.local?.outbox.state(of: ticket)
+      client.outbox?.state(of: ticket)
     }
 
     // MARK: Mutations set aside
@@ -129,7 +129,7 @@
       of query: Query
     ) -> ViewAnswers<Query.Answer> where Query.State == Origin.Model.Change.State {
       let stream = mutations.queries.ask(query)
-      mutations.tell(client.local)
+      tellMutations()
       return ViewAnswers(stream: stream)
     }
 
@@ -150,7 +150,7 @@
       for answer: @escaping (Outbox<Change>) -> Answer?
     ) -> AsyncStream<Answer> {
       let stream = mutations.wait(answer)
-      mutations.tell(client.local)
+      tellMutations()
       return stream
     }
   }
@@ -188,13 +188,17 @@
     public var view: Model.Change.State? { local?.view.state }
 
     /// Mutations that the server has not confirmed, in order, without those that it refused.
-    public var pending: [PendingMutation<Model.Change>] { local?.outbox.pending ?? [] }
+    public var pending: [PendingMutation<Model.Change>] { outbox?.pending ?? [] }
 
     /// Mutations without effect on the view, which wait for the app or for a newer state.
-    public var setAside: [MutationSetAside<Model.Change>] { local?.outbox.setAside ?? [] }
+    public var setAside: [MutationSetAside<Model.Change>] { outbox?.setAside ?? [] }
+
+    /// The user's changes that were saved and that this version of the app cannot read. They have no
+    /// effect, hold up no other, and stay saved until the app discards them or can read them.
+    public var unreadable: [UnreadableMutation] { outbox?.unreadable ?? [] }
 
     /// Mutations that may be at a server that cannot recognise a second copy.
-    public var uncertain: [PendingMutation<Model.Change>] { local?.outbox.uncertain ?? [] }
+    public var uncertain: [PendingMutation<Model.Change>] { outbox?.uncertain ?? [] }
   }
 
 #endif

@@ -260,11 +260,27 @@
       do throws(StoreError) {
         let found = try await store?.load()
         let age = found.flatMap { clock.wallTime.age(of: $0.writtenAt) }
-        await end(id, .loaded(found?.replica, age: age))
+        let unreadable = found?.replica.outbox?.unreadable ?? []
+        guard let first = unreadable.first else {
+          return await end(id, .loaded(found?.replica, age: age))
+        }
+        let reason = "\(unreadable.count) of the user's changes cannot be read: \(first.reason)"
+        await storeFails(id, .unreadable(reason), .loaded(found?.replica, age: age))
       } catch {
         // A load that was cut short says nothing about what is saved: the next run repeats it.
         let failure = Task.isCancelled ? .cutShort : error.failure
-        await storeFails(id, error, .loadFailed(failure))
+        guard failure == .unreadable, let changes = await loadChanges() else {
+          return await storeFails(id, error, .loadFailed(failure))
+        }
+        await storeFails(id, error, .changesLoaded(changes))
+      }
+    }
+
+    private nonisolated func loadChanges() async -> SavedChanges<Change>? {
+      do throws(StoreError) {
+        return try await store?.loadChanges()
+      } catch {
+        return nil  // The failure of the whole form is what is reported.
       }
     }
 
@@ -319,7 +335,7 @@
   extension StoreError {
     fileprivate var failure: StoreFailure {
       switch self {
-      case .failed: .failed
+      case .failed, .unwritable: .failed
       case .unreadable: .unreadable
       }
     }

@@ -260,7 +260,7 @@
       var freshness = client.freshness(at: now)
       if freshness.nextAttempt != nil { freshness.nextAttempt = machineFires }
       return State(
-        holding: client.holding, local: client.local,
+        holding: client.holding, local: client.local, kept: client.kept,
         status: client.isLoaded ? client.status : nil, freshness: freshness,
         nextPush: client.local?.outbox.nextPush == nil ? nil : outboxFires, at: now)
     }

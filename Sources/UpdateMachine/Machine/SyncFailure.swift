@@ -40,6 +40,10 @@ public struct RejectionCode: Hashable, Sendable {
   /// Our own code: a mutation may be at the server under a name that the app has lost.
   @inlinable
   public static var nameLost: RejectionCode { RejectionCode("NAME_LOST") }
+
+  /// Our own code: a mutation could not be read for a while, and may be at the server.
+  @inlinable
+  public static var unreadable: RejectionCode { RejectionCode("UNREADABLE") }
 }
 
 extension SyncFailure: CustomStringConvertible {

@@ -45,7 +45,8 @@ extension Outbox {
       guard id > .none, id <= last, id > refusedLast || refused[index].mayHaveCopy else { continue }
       size -= refused.remove(at: index).change.boundedSize
     }
-    guard count > 0 || refused.count < before else { return }
+    let isRead = countsIDs && confirmUnreadable(through: last, refusal: refusal)
+    guard count > 0 || refused.count < before || isRead else { return }
     sending.resendAt = nil
     sending.resends.reset()
     queueVersion += 1
@@ -72,6 +73,8 @@ extension Outbox {
       let item = refused.remove(at: index)
       if isOverruled(item.change) { overruled += item.tickets.ranges }
       size -= item.change.boundedSize
+    } else if let index = unreadable.firstIndex(where: { $0.tickets.contains(ticket) }) {
+      unreadable.remove(at: index)
     } else {
       return
     }
@@ -128,7 +131,8 @@ extension Outbox {
   private mutating func confirmAccepted(
     overruledIf isOverruled: (Change) -> Bool, where isIn: (MutationID, Moment) -> Bool
   ) {
-    let before = queue.count
+    let before = queue.count + unreadable.count
+    unreadable.removeAll { $0.isAccepted && isIn($0.id ?? .none, .distantPast) }
     var index = 0
     while index < queue.count {
       let pending = queue[index]
@@ -146,7 +150,7 @@ extension Outbox {
       queue.remove(at: index)
       size -= pending.change.boundedSize
     }
-    guard queue.count < before else { return }
+    guard queue.count + unreadable.count < before else { return }
     forgetOldest()
     queueVersion += 1
     changed()
@@ -254,7 +258,7 @@ extension Outbox {
   /// Whether the app may discard it: it is refused, uncertain, or has not left. A mutation that has
   /// left cannot be called back.
   package func canDiscard(_ ticket: MutationTicket) -> Bool {
-    guard let index = index(of: ticket) else { return canRetry(ticket) }
+    guard let index = index(of: ticket) else { return canRetry(ticket) || isUnreadable(ticket) }
     switch queue[index].stage {
     case .unsent, .uncertain: return true
     case .marked(let id): return !isOut(id)
@@ -297,6 +301,8 @@ extension Outbox {
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
       size -= refused[index].change.boundedSize
       discards += refused.remove(at: index).tickets.ranges
+    } else if let index = unreadable.firstIndex(where: { $0.tickets.contains(ticket) }) {
+      discards += unreadable.remove(at: index).tickets.ranges
     }
     forgetOldest()
     noteDecision(ticket, at: now, &effects)

@@ -13,7 +13,7 @@ extension Outbox {
     refused.reduce(queue.reduce(0) { $0 + $1.change.boundedSize }) { $0 + $1.change.boundedSize }
   }
 
-  package var isEmpty: Bool { queue.isEmpty && refused.isEmpty }
+  package var isEmpty: Bool { queue.isEmpty && refused.isEmpty && unreadable.isEmpty }
 
   /// The state in which a mutation is made: the confirmed one, with all pending ones ahead of it.
   /// O(pending).
@@ -107,6 +107,7 @@ extension Outbox {
     guard ticket.number > 0, ticket <= lastTicket else { return nil }
     if let index = index(of: ticket) { return state(of: queue[index]) }
     if refused.contains(where: { $0.tickets.contains(ticket) }) { return .setAside }
+    if isUnreadable(ticket) { return .setAside }
     if discards.contains(where: { $0.contains(ticket) }) { return .discarded }
     if overruled.contains(where: { $0.contains(ticket) }) { return .overruled }
     return ticket <= forgotten ? nil : .acknowledged

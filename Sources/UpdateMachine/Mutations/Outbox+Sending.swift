@@ -47,6 +47,7 @@ extension Outbox {
       return
     }
     mark(batch, &effects)
+    voidUnreadable(before: batch, &effects)
     // The push declares IDs void for good. After a restart no mutation may have one of them back.
     // So the app's decision that took the ID away must be durable too.
     let isSaid = voided.isEmpty || sending.decisionVersion <= stored

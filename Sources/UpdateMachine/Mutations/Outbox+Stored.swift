@@ -18,19 +18,24 @@ extension Outbox where Change: Storable {
     let isSame = old?.client == client
     rows.put(.pendingMutations, queue, since: old?.queue ?? [], isSame: isSame)
     rows.put(.refusedMutations, refused, since: old?.refused ?? [], isSame: isSame)
+    rows.put(unreadable, since: old?.unreadable ?? [])
     rows.put(.outbox, numbers, since: old?.numbers)
   }
 
-  /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next.
+  /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next. Changes
+  /// that cannot be read are kept aside, one by one (``Outbox/unreadable``). Throws if anything else
+  /// cannot be read.
   ///
   /// - Parameters:
   ///   - rows: what was saved.
+  ///   - newer: the version of the app that wrote the rows, if it is newer than this one. Then no
+  ///     change is read: this version might take one for less than it is.
   ///   - delivery: how this version of the app delivers; `nil`: as the version that saved it. A
   ///     change between the two ways that count no IDs is taken over: what is at the server without
   ///     an answer becomes *sent* or *uncertain*. Any other change is an error.
   ///   - settings: those of this version of the app.
   package init(
-    stored rows: RowReader, delivery: MutationDelivery? = nil,
+    stored rows: RowReader, newer: UInt64? = nil, delivery: MutationDelivery? = nil,
     settings: OutboxSettings = OutboxSettings()
   ) throws(StoredFormError) {
     let found: OutboxNumbers? = try rows.value(of: .outbox)
@@ -40,7 +45,7 @@ extension Outbox where Change: Storable {
       throw StoredFormError(expected: "an outbox for a server that counts IDs as before")
     }
     self.init(client: numbers.client, delivery: delivery, settings: settings)
-    queue = try rows.items(of: .pendingMutations)
+    queue = try rows.items(of: .pendingMutations, newer: newer, &unreadable)
     queue.sort { $0.rank < $1.rank }
     for index in queue.indices {
       switch queue[index].stage {
@@ -49,7 +54,7 @@ extension Outbox where Change: Storable {
       case .unsent, .marked, .sent, .accepted, .uncertain: break
       }
     }
-    refused = try rows.items(of: .refusedMutations)
+    refused = try rows.items(of: .refusedMutations, newer: newer, &unreadable)
     lastTicket = numbers.lastTicket
     lastID = numbers.lastID
     confirmed = numbers.confirmed
@@ -60,8 +65,36 @@ extension Outbox where Change: Storable {
     overruled = numbers.overruled.map { $0.tickets }
     version = numbers.version
     stored = version
+    unreadable.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+    for index in unreadable.indices {
+      unreadable[index].mayBeVoid = unreadable[index].id.map { voided.contains($0) } ?? false
+    }
+    if countsIDs { placeReadAgain() }
     size = measuredSize
     if let violation = violation() { throw StoredFormError(expected: violation.rule) }
+  }
+
+  /// Finds a place for what an earlier version of the app could not read and this one can. If its
+  /// ID is void by now, it is set aside: under another ID it could be made twice, so that is for the
+  /// user to decide. If it never left, it stands behind those that have gone ahead of it.
+  private mutating func placeReadAgain() {
+    let lost = MutationRefusal(.none, .unreadable)
+    for index in queue.indices.reversed() {
+      guard let id = queue[index].id, id <= confirmed || voided.contains(id) else { continue }
+      let pending = queue.remove(at: index)
+      refused.append(
+        Refused(
+          tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: lost,
+          mayHaveCopy: true, version: pending.version))
+    }
+    refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+    while let lastSent = queue.lastIndex(where: { $0.id != nil }),
+      let index = queue[..<lastSent].firstIndex(where: { $0.id == nil })
+    {
+      var pending = queue.remove(at: index)
+      pending.rank = max(pending.rank, nextRank)
+      queue.append(pending)
+    }
   }
 
   private var numbers: OutboxNumbers {
@@ -160,11 +193,20 @@ extension MutationDelivery {
 
 /// A mutation that has a row of its own.
 private protocol KeptMutation {
+  associatedtype Change: Mutation & Storable
+  /// How far it has got: what stands between its head and the change.
+  associatedtype Place
+
   var tickets: TicketSet { get }
 
   func put(into bytes: inout ByteWriter)
 
-  init(from bytes: inout ByteReader) throws(StoredFormError)
+  static func place(from bytes: inout ByteReader) throws(StoredFormError) -> Place
+
+  init(_ head: MutationHead, _ place: Place, _ change: Change)
+
+  /// The ID that it has at the server, and whether the server has accepted it.
+  static func standing(of place: Place) -> (id: MutationID?, isAccepted: Bool)
 
   /// Whether both have equal rows. Only for two of the same outbox.
   func isStoredAs(_ other: Self) -> Bool
@@ -187,9 +229,20 @@ extension RowWriter {
       }
       var bytes = ByteWriter()
       item.put(into: &bytes)
+      note(bytes.failure)
       put(table, item.tickets.lowerBound.number.keyBytes, bytes.bytes)
     }
     for item in before { remove(table, item.tickets.lowerBound.number.keyBytes) }
+  }
+
+  /// Writes the rows of what cannot be read, as they were found.
+  fileprivate mutating func put(_ items: [UnreadableMutation], since old: [UnreadableMutation]) {
+    for item in items where !old.contains(where: { $0.key == item.key }) {
+      put(item.key.table, item.key.bytes, item.row)
+    }
+    for item in old where !items.contains(where: { $0.key == item.key }) {
+      remove(item.key.table, item.key.bytes)
+    }
   }
 }
 
@@ -209,29 +262,37 @@ private struct MutationHead {
   var rank: UInt64
   var version: OutboxVersion
   var mayHaveCopy: Bool
+  /// The change's name, for a version of the app that cannot read the change; `nil`: written by a
+  /// version of the library that kept none.
+  var name: String?
 
   func put(into bytes: inout ByteWriter) {
     bytes.put(StoredTickets(tickets.first))
     bytes.put(version.number)
     let isMoved = rank != tickets.lowerBound.number
     let isScattered = !tickets.others.isEmpty
-    bytes.put((mayHaveCopy ? 1 : 0) | (isMoved ? 2 : 0) | (isScattered ? 4 : 0) as UInt8)
+    let (copy, moved): (UInt8, UInt8) = (mayHaveCopy ? 1 : 0, isMoved ? 2 : 0)
+    bytes.put(copy | moved | (isScattered ? 4 : 0) | (name == nil ? 0 : 8))
     if isMoved { bytes.put(rank) }
     if isScattered { bytes.put(tickets.others.map { StoredTickets($0) }) }
+    if let name { bytes.put(name) }
   }
 
-  init(tickets: TicketSet, rank: UInt64, version: OutboxVersion, mayHaveCopy: Bool) {
+  init(
+    tickets: TicketSet, rank: UInt64, version: OutboxVersion, mayHaveCopy: Bool, name: String
+  ) {
     self.tickets = tickets
     self.rank = rank
     self.version = version
     self.mayHaveCopy = mayHaveCopy
+    self.name = name
   }
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     let first: StoredTickets = try bytes.take()
     version = OutboxVersion(try bytes.takeCounter())
     let flags = try bytes.takeByte()
-    guard flags < 8 else { throw StoredFormError(expected: "what is known of a mutation") }
+    guard flags < 16 else { throw StoredFormError(expected: "what is known of a mutation") }
     mayHaveCopy = flags & 1 != 0
     rank = flags & 2 != 0 ? try bytes.takeCounter() : first.tickets.lowerBound.number
     var others: [StoredTickets] = []
@@ -244,31 +305,46 @@ private struct MutationHead {
       last = other.tickets.upperBound
     }
     tickets = TicketSet(first: first.tickets, others: others.map { $0.tickets })
+    name = flags & 8 != 0 ? try bytes.takeString() : nil
   }
 }
 
 extension RowReader {
+  /// Reads the mutations of a table. A row whose change cannot be read is added to `unreadable`.
   fileprivate func items<Item: KeptMutation>(
-    of table: StoredTable
+    of table: StoredTable, newer: UInt64?, _ unreadable: inout [UnreadableMutation]
   ) throws(StoredFormError) -> [Item] {
     var items: [Item] = []
     for row in self[table] {
       var bytes = ByteReader(row.value)
-      let item = try Item(from: &bytes)
-      try bytes.end()
-      guard item.tickets.lowerBound.number.keyBytes == row.key.bytes else {
+      let head = try MutationHead(from: &bytes)
+      guard head.tickets.lowerBound.number.keyBytes == row.key.bytes else {
         throw StoredFormError(expected: "a mutation in its own row")
       }
-      items.append(item)
+      let place = try Item.place(from: &bytes)
+      let rest = bytes.rest
+      do throws(StoredFormError) {
+        if let newer { throw .newer(version: newer) }
+        let change: Item.Change = try bytes.take()
+        try bytes.end()
+        items.append(Item(head, place, change))
+      } catch {
+        let standing = Item.standing(of: place)
+        unreadable.append(
+          UnreadableMutation(
+            name: head.name, bytes: rest, reason: error, tickets: head.tickets, rank: head.rank,
+            id: standing.id, isAccepted: standing.isAccepted, key: row.key, row: row.value))
+      }
     }
     return items
   }
 }
 
-extension PendingMutation where Change: Storable {
+extension PendingMutation: KeptMutation where Change: Storable {
   fileprivate func put(into bytes: inout ByteWriter) {
-    MutationHead(tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy)
-      .put(into: &bytes)
+    MutationHead(
+      tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy, name: change.name
+    ).put(into: &bytes)
     switch stage {
     case .unsent: bytes.put(UInt8(0))
     case .marked(let id):
@@ -287,48 +363,61 @@ extension PendingMutation where Change: Storable {
     bytes.put(change)
   }
 
-  fileprivate init(from bytes: inout ByteReader) throws(StoredFormError) {
-    let head = try MutationHead(from: &bytes)
-    let stage: Stage
+  fileprivate static func place(from bytes: inout ByteReader) throws(StoredFormError) -> Stage {
     switch try bytes.takeByte() {
-    case 0: stage = .unsent
-    case 1: stage = .marked(try bytes.take())
-    case 2: stage = .sent(try bytes.take())
-    case 3: stage = .accepted(try bytes.take(), at: .distantPast)
-    case 4: stage = .uncertain(try bytes.take())
+    case 0: .unsent
+    case 1: .marked(try bytes.take())
+    case 2: .sent(try bytes.take())
+    case 3: .accepted(try bytes.take(), at: .distantPast)
+    case 4: .uncertain(try bytes.take())
     default: throw StoredFormError(expected: "a stage")
     }
+  }
+
+  fileprivate init(_ head: MutationHead, _ stage: Stage, _ change: Change) {
     self.init(
-      tickets: head.tickets, rank: head.rank, change: try bytes.take(), stage: stage,
+      tickets: head.tickets, rank: head.rank, change: change, stage: stage,
       mayHaveCopy: head.mayHaveCopy, version: head.version)
   }
-}
 
-extension PendingMutation: KeptMutation where Change: Storable {
+  fileprivate static func standing(of stage: Stage) -> (id: MutationID?, isAccepted: Bool) {
+    switch stage {
+    case .unsent: (nil, false)
+    case .marked(let id), .sent(let id), .uncertain(let id): (id, false)
+    case .accepted(let id, _): (id, true)
+    }
+  }
+
   fileprivate func isStoredAs(_ other: PendingMutation) -> Bool {
     tickets == other.tickets && version == other.version && mayHaveCopy == other.mayHaveCopy
       && stage == other.stage && rank == other.rank
   }
 }
 
-extension RefusedMutation where Change: Storable {
+extension RefusedMutation: KeptMutation where Change: Storable {
   fileprivate func put(into bytes: inout ByteWriter) {
-    MutationHead(tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy)
-      .put(into: &bytes)
+    MutationHead(
+      tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy, name: change.name
+    ).put(into: &bytes)
     bytes.put(refusal)
     bytes.put(change)
   }
 
-  fileprivate init(from bytes: inout ByteReader) throws(StoredFormError) {
-    let head = try MutationHead(from: &bytes)
-    let refusal: MutationRefusal = try bytes.take()
+  fileprivate static func place(
+    from bytes: inout ByteReader
+  ) throws(StoredFormError) -> MutationRefusal { try bytes.take() }
+
+  fileprivate init(_ head: MutationHead, _ refusal: MutationRefusal, _ change: Change) {
     self.init(
-      tickets: head.tickets, rank: head.rank, change: try bytes.take(), refusal: refusal,
+      tickets: head.tickets, rank: head.rank, change: change, refusal: refusal,
       mayHaveCopy: head.mayHaveCopy, version: head.version)
   }
-}
 
-extension RefusedMutation: KeptMutation where Change: Storable {
+  /// Its ID is used up, or void already.
+  fileprivate static func standing(of refusal: MutationRefusal) -> (
+    id: MutationID?, isAccepted: Bool
+  ) { (nil, false) }
+
   fileprivate func isStoredAs(_ other: RefusedMutation) -> Bool {
     tickets == other.tickets && version == other.version && refusal == other.refusal
       && mayHaveCopy == other.mayHaveCopy

@@ -60,6 +60,8 @@ package struct Outbox<Change: Mutation>: Sendable {
   @usableFromInline var queue: [Pending] = []
   /// The mutations that were refused for good and wait for the app, by ticket.
   @usableFromInline var refused: [Refused] = []
+  /// What was saved and cannot be read, by ticket.
+  @usableFromInline package internal(set) var unreadable: [UnreadableMutation] = []
   /// The latest discards, oldest first.
   @usableFromInline var discards: [ClosedRange<MutationTicket>] = []
   /// The latest that were overruled, oldest first.
@@ -185,6 +187,7 @@ package struct Outbox<Change: Mutation>: Sendable {
           version: version))
     }
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+    unreadable = old.unreadable.map { $0.underNewName }
     if !settings.machine.isDurable { stored = version }
   }
 
@@ -330,7 +333,8 @@ package struct Outbox<Change: Mutation>: Sendable {
   /// names an object, those of the same object, as long as all behind them name others.
   private func merge(with change: Change) -> Merge? {
     var merge = Merge(change: change, places: [])
-    let lastRefused = refused.reduce(0) { max($0, $1.rank) }
+    var lastRefused = refused.reduce(0) { max($0, $1.rank) }
+    lastRefused = unreadable.reduce(lastRefused) { max($0, $1.rank) }
     for index in queue.indices.reversed() {
       let earlier = queue[index]
       // A refused one in between may return.
@@ -372,7 +376,8 @@ package struct Outbox<Change: Mutation>: Sendable {
 
   /// A rank above all that are in use, and not below the last ticket.
   var nextRank: UInt64 {
-    let last = refused.reduce(queue.last?.rank ?? 0) { max($0, $1.rank) }
+    var last = refused.reduce(queue.last?.rank ?? 0) { max($0, $1.rank) }
+    last = unreadable.reduce(last) { max($0, $1.rank) }
     return max(lastTicket.number, last + 1)
   }
 
@@ -413,6 +418,8 @@ public enum MutationError<Refusal: Error & Sendable>: Error, Sendable {
   /// The client is not connected, and changes are only taken while it is
   /// (``SyncModel/mutatesOffline``).
   case notConnected
+  /// The change's own code throws when it is encoded, so it could not be saved.
+  case unstorable(StoredFormError)
 }
 
 extension MutationError: Equatable where Refusal: Equatable {}

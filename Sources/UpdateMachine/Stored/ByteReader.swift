@@ -17,6 +17,10 @@ public struct ByteReader: Sendable {
   @inlinable
   package var left: Int { bytes.endIndex - place }
 
+  /// The bytes that are left.
+  @inlinable
+  package var rest: [UInt8] { Array(bytes[place...]) }
+
   /// Throws if bytes are left.
   @inlinable
   package func end() throws(StoredFormError) {

@@ -4,9 +4,17 @@ public struct ByteWriter: Sendable {
   @inlinable
   package var bytes: [UInt8] { _bytes }
   @usableFromInline var _bytes: [UInt8] = []
+  /// Why a value could not be written; `nil`: all were. The bytes are of no use then.
+  @usableFromInline package private(set) var failure: StoredFormError?
 
   @inlinable
   package init() {}
+
+  /// Notes the first failure.
+  @usableFromInline
+  package mutating func note(_ failure: StoredFormError?) {
+    self.failure = self.failure ?? failure
+  }
 
   /// Appends one byte, as it is.
   @inlinable

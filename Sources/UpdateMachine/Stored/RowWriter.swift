@@ -8,9 +8,26 @@ public struct RowWriter: Sendable {
   @inlinable
   package var cleared: [RowRange] { _cleared }
   @usableFromInline var _cleared: [RowRange] = []
+  /// Why a value could not be written; `nil`: all were. The rows are of no use then.
+  @usableFromInline package private(set) var failure: StoredFormError?
 
   @inlinable
   package init() {}
+
+  /// Notes the first failure.
+  @usableFromInline
+  package mutating func note(_ failure: StoredFormError?) {
+    self.failure = self.failure ?? failure
+  }
+
+  /// The saved form of a value. Notes why there is none.
+  @usableFromInline
+  mutating func bytes(of value: some Storable) -> [UInt8] {
+    var writer = ByteWriter()
+    value.put(into: &writer)
+    note(writer.failure)
+    return writer.bytes
+  }
 
   /// Deletes the rows that older steps wrote in this range. Rows of this step stay.
   @inlinable
@@ -28,22 +45,31 @@ public struct RowWriter: Sendable {
     _rows.append(StoredRow(StoredKey(table, key), nil))
   }
 
-  /// Writes a value that has a table to itself, if it differs from `old`.
+  /// Writes a value that has a table to itself, if its saved form differs from that of `old`.
   @inlinable
   public mutating func put<Value: Storable & Equatable>(
     _ table: StoredTable, _ value: Value, since old: Value?
   ) {
-    if value != old { put(table, [], value.storedBytes) }
+    let bytes = bytes(of: value)
+    if bytes != old?.storedBytes { put(table, [], bytes) }
   }
 
-  /// Writes the changed entries of a map, one row each. O(changes) if one map was made from the
-  /// other.
+  /// Writes the entries of a map whose saved form has changed, one row each. O(changes) if one map
+  /// was made from the other. No `==` of the app's decides what is saved.
   @inlinable
   public mutating func put<Key: StorableKey, Value: Storable & Equatable>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?
   ) {
+    var failure: StoredFormError?
     put(
-      table, map, since: old, where: { $0 != $1 }, key: { $0.keyBytes }, value: { $0.storedBytes })
+      table, map, since: old, where: { $0.storedBytes != $1.storedBytes }, key: { $0.keyBytes },
+      value: { value in
+        var writer = ByteWriter()
+        value.put(into: &writer)
+        failure = failure ?? writer.failure
+        return writer.bytes
+      })
+    note(failure)
   }
 
   /// As above, for a map whose keys and values are not storable by themselves.

@@ -1,0 +1,73 @@
+/// A change of the user's that was saved, and that this version of the app cannot read: another
+/// version wrote it, or it is damaged. It has no effect on the view and is not sent, and holds up
+/// no other. Its saved form stays as it is. So a version that can read it finds it again.
+public struct UnreadableMutation: Hashable, Sendable {
+  /// The app's handle, for a discard.
+  public var ticket: MutationTicket { tickets.upperBound }
+  /// The change's name (``Mutation/name``); `nil`: a version of the library saved it that kept no
+  /// names.
+  public let name: String?
+  /// The change as its own ``Storable/put(into:)`` wrote it. It is the user's: show it to nobody
+  /// else.
+  public let bytes: [UInt8]
+  /// Why it cannot be read.
+  public let reason: StoredFormError
+
+  let tickets: TicketSet
+  let rank: UInt64
+  /// Its ID at the server, if it had one.
+  let id: MutationID?
+  let isAccepted: Bool
+  /// Its row as it is saved.
+  let key: StoredKey
+  let row: [UInt8]
+  /// Whether the server may have been told that its ID is void. Until then the server has run it
+  /// if it counts its ID.
+  var mayBeVoid = false
+}
+
+extension UnreadableMutation {
+  /// The same under a new client ID: its own ID means nothing any more.
+  var underNewName: UnreadableMutation {
+    UnreadableMutation(
+      name: name, bytes: bytes, reason: reason, tickets: tickets, rank: rank, id: nil,
+      isAccepted: false, key: key, row: row)
+  }
+}
+
+extension Outbox {
+  func isUnreadable(_ ticket: MutationTicket) -> Bool {
+    unreadable.contains { $0.tickets.contains(ticket) }
+  }
+
+  /// Makes the IDs of unreadable changes void if they stand before the last ID of a batch: the
+  /// server would wait for them. As long as nothing is sent after it, an unreadable change keeps its
+  /// ID, so that a version of the app that can read it sends it as it was.
+  mutating func voidUnreadable(before batch: Range<Int>, _ effects: inout Effects) {
+    guard countsIDs, !unreadable.isEmpty, let last = queue[batch].last?.id else { return }
+    var isNew = false
+    for index in unreadable.indices {
+      guard let id = unreadable[index].id, id > confirmed, id < last else { continue }
+      unreadable[index].mayBeVoid = true
+      guard !voided.contains(id) else { continue }
+      voided.append(id)
+      isNew = true
+    }
+    guard isNew else { return }
+    voided.sort()
+    changed()
+    sending.decisionVersion = version
+    persist(&effects)
+  }
+
+  /// Takes out the unreadable changes that the server has run: it counts their IDs, and was never
+  /// told that they are void. Returns whether there were any.
+  mutating func confirmUnreadable(through last: MutationID, refusal: MutationRefusal?) -> Bool {
+    let before = unreadable.count
+    unreadable.removeAll { item in
+      guard let id = item.id, !item.mayBeVoid else { return false }
+      return id <= last && id != refusal?.id
+    }
+    return unreadable.count < before
+  }
+}
