@@ -129,6 +129,16 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "CourseTests",
+      dependencies: [
+        "MessageSync", "SQLiteStore", "Simulator", "SyncProtocols", "UpdateMachine",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CourseMistakeTests",
+      dependencies: ["MessageSync", "Simulator", "SyncProtocols", "UpdateMachine"],
+      swiftSettings: strict),
+    .testTarget(
       name: "WorldTests",
       dependencies: [
         "Simulator", "MessageSync", "SyncProtocols", "TestSupport", "UpdateMachine",

@@ -78,7 +78,7 @@ public protocol SimulatedUser: Sendable {
     at now: Moment)
 
   /// Called when a change that leads to a position was committed. Some users need the changes that
-  /// clients are not told of.
+  /// clients are not told of. Not called for what clients push.
   mutating func note(_ change: Truth.Change, from truth: Truth, at position: Int64)
 
   /// Called when a page that was read at a position of the server arrives, before the client takes

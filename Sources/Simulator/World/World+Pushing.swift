@@ -166,8 +166,17 @@ extension World {
 
   private mutating func isRun(_ request: Server.Push, as push: UInt64, _ client: Int) -> Bool {
     guard let answer = server.push(request, at: now) else { return false }
+    noteHistory()
     clients[client].pushes[Int(push)].answer = answer
     return true
+  }
+
+  /// Adds the states that a push has led to. One push may make several changes.
+  private mutating func noteHistory() {
+    guard World.isPartial else { return }
+    while Int64(history.count) <= server.position {
+      history.append(server.truth(at: Int64(history.count)))
+    }
   }
 
   private mutating func answers(

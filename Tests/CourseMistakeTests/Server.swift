@@ -1,0 +1,1 @@
+../CourseTests/Server.swift

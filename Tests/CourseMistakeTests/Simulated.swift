@@ -1,0 +1,1 @@
+../CourseTests/Simulated.swift

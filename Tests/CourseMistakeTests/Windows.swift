@@ -1,0 +1,1 @@
+../CourseTests/Windows.swift
