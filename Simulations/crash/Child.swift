@@ -173,7 +173,9 @@ struct ToldSource: SyncSource {
   let line: Line
   let client: ClientID
 
-  func register() async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
     let pulled = try await pull(from: nil)
     return Registered(
       snapshot: pulled, finger: pulled.finger,

@@ -3,16 +3,19 @@ public import UpdateMachine
 // The store's requests as SQL statements.
 
 extension SQLiteFile {
+  /// - Parameter claim: who loads it, and has it from now on.
   func load(
-    _ name: String, leaving tables: [StoredTable]
+    _ name: String, leaving tables: [StoredTable], by claim: Claim
   ) throws(StoreError) -> SavedRows? {
-    try perform { connection throws(SQLiteFailure) in
+    claims[name] = claim
+    return try perform { connection throws(SQLiteFailure) in
       guard let kept = try connection.replica(named: name) else { return nil }
       var rows: [(key: StoredKey, value: [UInt8])] = []
       // Loads the tables between the omitted ones, so that the omitted rows are not even scanned.
       var first: Int64 = 0
       for left in Set(tables).sorted(by: { $0.number < $1.number }) {
-        try connection.load(kept.id, tables: first..<Int64(left.number), into: &rows)
+        let last = Int64(left.number)
+        if first < last { try connection.load(kept.id, tables: first..<last, into: &rows) }
         first = Int64(left.number) + 1
       }
       try connection.load(kept.id, tables: first..<256, into: &rows)
@@ -21,9 +24,10 @@ extension SQLiteFile {
   }
 
   func rows(
-    for queries: [RowQuery], of name: String
+    for queries: [RowQuery], of name: String, by claim: Claim
   ) throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
-    try perform { connection throws(SQLiteFailure) in
+    try check(claim, of: name)
+    return try perform { connection throws(SQLiteFailure) in
       guard let kept = try connection.replica(named: name) else { return queries.map { _ in [] } }
       var answers: [[(key: StoredKey, value: [UInt8])]] = []
       for query in queries { answers.append(try connection.rows(for: query, of: kept.id)) }
@@ -31,7 +35,8 @@ extension SQLiteFile {
     }
   }
 
-  func append(_ entry: JournalEntry, to name: String) throws(StoreError) {
+  func append(_ entry: JournalEntry, to name: String, by claim: Claim) throws(StoreError) {
+    try check(claim, of: name)
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
         guard let kept = try connection.replica(named: name) else { throw .nothingSaved }
@@ -48,7 +53,8 @@ extension SQLiteFile {
     }
   }
 
-  func checkpoint(_ form: SavedRows, to name: String) throws(StoreError) {
+  func checkpoint(_ form: SavedRows, to name: String, by claim: Claim) throws(StoreError) {
+    try check(claim, of: name)
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
         let id: Int64
@@ -64,7 +70,8 @@ extension SQLiteFile {
     }
   }
 
-  func setAside(_ name: String) throws(StoreError) {
+  func setAside(_ name: String, by claim: Claim) throws(StoreError) {
+    try check(claim, of: name)
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
         let statement = try connection.statement(
@@ -105,6 +112,30 @@ extension SQLiteFile {
       try connection.replicas().map {
         KeptReplica(name: $0.name, aside: $0.aside, writtenAt: $0.writtenAt)
       }
+    }
+  }
+
+  /// Returns all rows of a replica, also of one that was set aside; `nil`: it is gone. Throws
+  /// `unreadable` if one of them is damaged. ``SavedReplica/changes(in:)`` finds the user's changes
+  /// in them.
+  public func rows(of replica: KeptReplica) throws(StoreError) -> SavedRows? {
+    try perform { connection throws(SQLiteFailure) in
+      let lines = try connection.replicas()
+      guard let kept = lines.first(where: { $0.name == replica.name && $0.aside == replica.aside })
+      else { return nil }
+      var rows: [(key: StoredKey, value: [UInt8])] = []
+      try connection.load(kept.id, tables: 0..<256, into: &rows)
+      return SavedRows(rows: rows, writtenAt: kept.writtenAt)
+    }
+  }
+
+  /// Throws if another machine has loaded the replica since. What it wrote must not be overwritten.
+  private func check(_ claim: Claim, of name: String) throws(StoreError) {
+    let owner = claims[name] ?? claim
+    claims[name] = owner
+    guard owner === claim else {
+      throw .failed(
+        "Another machine uses the store \"\(name)\" in \(path). Give each one its own name.")
     }
   }
 

@@ -47,6 +47,8 @@ public actor SQLiteFile {
   private nonisolated let executor = SerialQueueExecutor(label: "SQLiteStore")
   private nonisolated let settings: SQLiteSettings
   private var opened: Opening.Opened?
+  /// Who has a replica: the last that has loaded it.
+  var claims: [String: Claim] = [:]
 
   private init(at path: String, settings: SQLiteSettings) {
     self.path = path
@@ -80,7 +82,8 @@ public actor SQLiteFile {
     self.opened = opened
   }
 
-  /// The replica with this name. Only one machine at a time may use it.
+  /// The replica with this name. Only one machine at a time may use it. If a second one loads it,
+  /// the calls of the first fail from then on, and it says so in its reports.
   public nonisolated func store(named name: String) -> SQLiteStore {
     SQLiteStore(file: self, name: name)
   }

@@ -10,26 +10,33 @@ public struct SQLiteStore: SyncStore {
   public let file: SQLiteFile
   /// Its name in the file.
   public let name: String
+  private let claim = Claim()
+
+  init(file: SQLiteFile, name: String) {
+    self.file = file
+    self.name = name
+  }
 
   /// Loads the rows in key order. Throws `unreadable` if one of them is damaged.
   public func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
-    try await file.load(name, leaving: tables)
+    try await file.load(name, leaving: tables, by: claim)
   }
 
   /// Writes one transaction. Throws `unreadable` if there is no saved form that the step could
   /// extend.
   public func append(_ entry: JournalEntry) async throws(StoreError) {
-    try await file.append(entry, to: name)
+    try await file.append(entry, to: name, by: claim)
   }
 
   /// Writes one transaction.
   public func checkpoint(_ form: SavedRows) async throws(StoreError) {
-    try await file.checkpoint(form, to: name)
+    try await file.checkpoint(form, to: name, by: claim)
   }
 
   /// Sets the replica aside. Its rows stay in the file, under its name and a number, and are never
-  /// read again by this store. ``SQLiteFile/replicas()`` lists them.
-  public func setAside() async throws(StoreError) { try await file.setAside(name) }
+  /// read again by this store. ``SQLiteFile/replicas()`` lists them, and ``SQLiteFile/rows(of:)``
+  /// reads them.
+  public func setAside() async throws(StoreError) { try await file.setAside(name, by: claim) }
 
   /// Deletes the replica, and everything set aside under its name, because the user has logged out.
   /// The bytes are overwritten. The file does not shrink; its space is reused.
@@ -40,9 +47,12 @@ public struct SQLiteStore: SyncStore {
   public func rows(
     for queries: [RowQuery]
   ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
-    try await file.rows(for: queries, of: name)
+    try await file.rows(for: queries, of: name, by: claim)
   }
 }
+
+/// Tells one user of a replica from another.
+final class Claim: Sendable {}
 
 /// A replica in a file.
 public struct KeptReplica: Hashable, Sendable {

@@ -149,6 +149,7 @@ actor Follower {
       switch report {
       case .failure(let failure): lastTrouble = "unusable answer from the server: \(failure)"
       case .store(let error): lastTrouble = "local storage: \(error)"
+      case .nameShared: lastTrouble = "another program uses this store's name at the server"
       }
       printer.complain(lastTrouble)
     }

@@ -62,7 +62,7 @@ extension ToDoSource {
       throw PushFailure(error, hasLeft: false)  // It certainly never left.
     }
     for mutation in push.mutations {
-      let origin = Origin(client: client, ticket: mutation.ticket)
+      let origin = Origin(client: push.client, ticket: mutation.ticket)
       await server.commit(SentChange(mutation.change, from: origin))
     }
     return .accepted

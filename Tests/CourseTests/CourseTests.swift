@@ -40,7 +40,7 @@ import UpdateMachine
       await server.commit(SentChange(.tick(id)))
     }
     let network = Network()
-    let source = ToDoSource(server: server, network: network, client: ClientID(1))
+    let source = ToDoSource(server: server, network: network)
     let file = try await SQLiteFile.open(at: path)
     let machine = UpdateMachine(source: source, store: file.store(named: "to-dos"))
     async let following: Void = machine.run()
@@ -82,7 +82,7 @@ import UpdateMachine
     let server = LocalEventQueue(truth: ToDoTruth())
     await server.commit(SentChange(.add(ToDo(id: 1, title: "milk"))))
     let network = Network()
-    let source = ToDoSource(server: server, network: network, client: ClientID(1))
+    let source = ToDoSource(server: server, network: network)
     let file = try await SQLiteFile.open(at: path)
     let first = UpdateMachine(source: source, store: file.store(named: "to-dos"))
     async let following: Void = first.run()
@@ -123,7 +123,7 @@ extension FirstApp {
       // Article example begins: course follow
       let server = LocalEventQueue(truth: ToDoTruth())
       await server.commit(SentChange(.add(ToDo(id: 1, title: "milk"))))
-      let source = ToDoSource(server: server, network: Network(), client: ClientID(1))
+      let source = ToDoSource(server: server, network: Network())
       let machine = UpdateMachine(source: source)
       async let following: Void = machine.run()
 
@@ -150,7 +150,7 @@ extension FirstApp {
       let server = LocalEventQueue(truth: ToDoTruth())
       await server.commit(SentChange(.add(ToDo(id: 1, title: "milk"))))
       let network = Network()
-      let source = ToDoSource(server: server, network: network, client: ClientID(1))
+      let source = ToDoSource(server: server, network: network)
       let file = try await SQLiteFile.open(at: path)
 
       let first = UpdateMachine(source: source, store: file.store(named: "to-dos"))

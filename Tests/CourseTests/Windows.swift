@@ -124,16 +124,16 @@ struct ToDoSource: SyncSource {
 
   let server: LocalEventQueue<ToDoTruth>
   let network: Network
-  /// This device's name at the server.
-  let client: ClientID
 
   private var log: LocalEventQueueSource<ToDoTruth, ToDoModel> {
     server.source(for: ToDoModel.self)
   }
 
-  func register() async throws(SyncFailure) -> Registered<ToDoSnapshot, QueueFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<ToDoSnapshot, QueueFinger> {
     try await network.pass()
-    var registered = try await log.register()
+    var registered = try await log.register(as: client)
     registered.snapshot.client = client
     return registered
   }

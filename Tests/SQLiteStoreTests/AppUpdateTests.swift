@@ -114,7 +114,11 @@ private enum CardSync: SyncProtocol {
 private final class CardServer: Sendable {
   struct State {
     var titles: [String] = []
-    var last: UInt64 = 0
+    /// Who registered last, and who has registered, in order.
+    var client: UInt64 = 0
+    var names: [UInt64] = []
+    /// The last mutation ID of each client that has sent anything.
+    var lasts: [UInt64: UInt64] = [:]
     var place: Int64 = 1
     var isReachable = true
     var losesAnswers = false
@@ -123,10 +127,8 @@ private final class CardServer: Sendable {
   }
   let state = Mutex(State())
 
-  static let client: UInt64 = 77
-
   func news(_ state: State) -> CardNews {
-    CardNews(titles: state.titles, client: CardServer.client, last: state.last)
+    CardNews(titles: state.titles, client: state.client, last: state.lasts[state.client] ?? 0)
   }
 
   var titles: [String] { state.withLock { $0.titles } }
@@ -136,8 +138,15 @@ private struct CardSource<Model: Cards>: SyncSource {
   typealias Sync = CardSync
   let server: CardServer
 
-  func register() async throws(SyncFailure) -> Registered<CardNews, CardPlace> {
-    let found = server.state.withLock { $0.isReachable ? $0 : nil }
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<CardNews, CardPlace> {
+    let found = server.state.withLock { state -> CardServer.State? in
+      guard state.isReachable else { return nil }
+      state.client = client.number
+      state.names.append(client.number)
+      return state
+    }
     guard let found else { throw .unreachable }
     return Registered(
       snapshot: server.news(found), finger: CardPlace(found.place),
@@ -145,20 +154,16 @@ private struct CardSource<Model: Cards>: SyncSource {
   }
 
   func poll(after finger: CardPlace, waits: Bool) async throws(SyncFailure) -> CardBatch {
-    for _ in 0..<(waits ? 1000 : 1) {
+    for _ in 0..<(waits ? 10_000 : 1) {
       let found = server.state.withLock { $0.isReachable ? $0 : nil }
       guard let found else { throw .unreachable }
       if found.place > finger.number {
         return CardBatch(news: server.news(found), place: found.place)
       }
-      if waits { await pause() }
+      if waits { await Task.yield() }
       if Task.isCancelled { break }
     }
     return CardBatch(news: nil, place: finger.number)
-  }
-
-  private func pause() async {
-    do { try await Task.sleep(for: .milliseconds(5)) } catch { return }
   }
 
   func release(_ log: Int64) async {}
@@ -169,12 +174,14 @@ private struct CardSource<Model: Cards>: SyncSource {
     let isAnswered = server.state.withLock { state -> Bool? in
       guard state.isReachable else { return nil }
       state.voided.formUnion(push.voided.map(\.number))
+      var last = state.lasts[push.client.number] ?? 0
       for item in push.mutations {
-        while state.voided.contains(state.last + 1) { state.last += 1 }
-        guard item.id.number == state.last + 1 else { continue }
+        while state.voided.contains(last + 1) { last += 1 }
+        guard item.id.number == last + 1 else { continue }
         do { _ = try item.change.apply(to: &state.titles) } catch { continue }
-        state.last = item.id.number
+        last = item.id.number
       }
+      state.lasts[push.client.number] = last
       state.place += 1
       return !state.losesAnswers
     }
@@ -189,7 +196,7 @@ private struct CardSource<Model: Cards>: SyncSource {
 
   /// Runs a version of the app on the shelf until `end` is true of its state, then stops it.
   private func run<Model: Cards>(
-    _ version: Model.Type, _ shelf: Shelf,
+    _ version: Model.Type, _ shelf: Shelf, as client: ClientID? = nil,
     _ body: (UpdateMachine<CardSource<Model>>) async throws -> Void = { _ in },
     until end: (ReplicaState<Model>) -> Bool
   ) async throws -> (state: ReplicaState<Model>, reports: [DriverReport]) {
@@ -197,7 +204,7 @@ private struct CardSource<Model: Cards>: SyncSource {
     let reports = Reports()
     let machine = UpdateMachine(
       source: CardSource<Model>(server: server), store: file.store(named: "cards"),
-      reporter: { reports.note($0) })
+      client: client, reporter: { reports.note($0) })
     async let following: Void = machine.run()
     for await state in await machine.states() where state.freshness.claim != .unknown { break }
     try await body(machine)
@@ -322,5 +329,54 @@ private struct CardSource<Model: Cards>: SyncSource {
     }
     #expect(server.titles == ["Soy milk", "Tea"])
     #expect(after.state.unreadable.isEmpty, "the server has it: it counts its ID")
+  }
+
+  // MARK: The client's name
+
+  /// Adds a card, and waits until it is acknowledged.
+  private func add(
+    _ title: String, _ shelf: Shelf, as client: ClientID? = nil, thenLogsOut: Bool = false
+  ) async throws -> [DriverReport] {
+    let reports = try await run(First.self, shelf, as: client) { machine in
+      for await state in await machine.states() where state.freshness.claim == .connected { break }
+      let ticket = try await machine.mutate(.add(title)).ticket
+      #expect(await machine.acknowledged(ticket) == .acknowledged)
+    } until: { _ in
+      true
+    }.reports
+    guard thenLogsOut else { return reports }
+    let file = try await SQLiteFile.open(at: shelf.path)
+    try await UpdateMachine(
+      source: CardSource<First>(server: server), store: file.store(named: "cards")
+    ).logOut()
+    await file.close()
+    return reports
+  }
+
+  @Test func `the client's name lasts as long as the store, and ends with a log-out`() async throws
+  {
+    let (shelf, other) = (try Shelf(), try Shelf())
+    _ = try await add("a", shelf)
+    server.state.withLock { $0.place += 1 }
+    // An update drops the model, so that the client registers again: under its name.
+    _ = try await run(Second<CardChange>.self, shelf) { $0.model != nil }
+    _ = try await add("b", shelf, thenLogsOut: true)
+    _ = try await add("c", shelf)
+    _ = try await add("d", other)
+    let names = server.state.withLock { $0.names }
+    #expect(names.count == 4 && !names.contains(0))
+    #expect(Set(names[0..<2]).count == 1, "\(names)")
+    #expect(Set(names).count == 3, "\(names)")
+    #expect(server.titles == ["a", "b", "c", "d"])
+  }
+
+  @Test func `a name that an app keeps over a log-out is told to be another's`() async throws {
+    let shelf = try Shelf()
+    let name = ClientID(7)
+    #expect(try await add("a", shelf, as: name, thenLogsOut: true) == [])
+    let reports = try await add("b", shelf, as: name)
+    #expect(reports == [.nameShared(name)])
+    #expect(server.state.withLock { $0.names } == [7, 7])
+    #expect(server.titles == ["a", "b"], "the IDs that the server has run are skipped")
   }
 }

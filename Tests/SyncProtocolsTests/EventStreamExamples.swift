@@ -8,11 +8,12 @@ struct TeamSource: SyncSource {
   typealias Model = StreamModel
   typealias Sync = EventStream
 
-  let client: ClientID
   /// Sends a request with a body, `null` for none, and returns the body of the answer.
   let send: @Sendable (String, JSONValue) async throws(SyncFailure) -> JSONValue
 
-  func register() async throws(SyncFailure) -> Registered<StreamSnapshot, StreamPlace> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<StreamSnapshot, StreamPlace> {
     let answer = try await send("begin?client=\(client.number)", .null)
     let snapshot = StreamSnapshot(
       client: client, law: .firstWriterWins, seen: StreamSequence(answer["seen"]?.int64 ?? -1),
@@ -110,11 +111,11 @@ private actor TeamServer {
       let fields = state?.objects["milk"]?.fields
       shown.append(fields.map { "\($0["title"] ?? .null) \($0["done"] ?? .null)" } ?? "nothing")
     }
-    let (ada, ben) = (ClientID(1), ClientID(2))
+    let ben = ClientID(2)
 
     // Article example begins: stream
     let server = LocalEventStream(law: .ask)
-    let machine = UpdateMachine(source: server.source(client: ada))
+    let machine = UpdateMachine(source: server.source())
     async let following: Void = machine.run()
     for await state in await machine.states() where state.view != nil { break }
 
@@ -152,7 +153,7 @@ private actor TeamServer {
     let send: @Sendable (String, JSONValue) async throws(SyncFailure) -> JSONValue = {
       (request, body) throws(SyncFailure) in try await server.answer(request, body)
     }
-    let one = UpdateMachine(source: TeamSource(client: ClientID(1), send: send))
+    let one = UpdateMachine(source: TeamSource(send: send))
     async let first: Void = one.run()
     await wait(for: one) { _ in true }
     for number in 0..<7 as Range<UInt64> {
@@ -162,7 +163,7 @@ private actor TeamServer {
       await one.retryNow()
       #expect(await one.acknowledged(made.ticket) == .acknowledged)
     }
-    let two = UpdateMachine(source: TeamSource(client: ClientID(2), send: send))
+    let two = UpdateMachine(source: TeamSource(send: send))
     async let second: Void = two.run()
     await wait(for: two) { $0.list.count == 7 }
     #expect(await two.state.view?.objects == one.state.view?.objects)

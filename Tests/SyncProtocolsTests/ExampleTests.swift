@@ -37,10 +37,9 @@ import UpdateMachine
     func show(_ status: JSONValue) { shown.append(status.string ?? "") }
     func show(_ refused: [MutationSetAside<Wish>]) { shown.append("\(refused.count) refused") }
     let server = LocalClientView(Reservations())
-    let client = ClientID(1)
 
     // Article example begins: changes
-    let machine = UpdateMachine(source: server.source(for: Wish.self, client: client))
+    let machine = UpdateMachine(source: server.source(for: Wish.self))
     async let following: Void = machine.run()
     for await state in await machine.states() where state.view != nil { break }
 

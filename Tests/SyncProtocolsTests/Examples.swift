@@ -157,8 +157,10 @@ struct PostboxSource: SyncSource {
   ) async throws(SyncFailure) -> MessagePage<String> {
     try await server.truth.page(request)
   }
-  func register() async throws(SyncFailure) -> Registered<[ChannelID], QueueFinger> {
-    try await log.register()
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<[ChannelID], QueueFinger> {
+    try await log.register(as: client)
   }
   func poll(
     after finger: QueueFinger, waits: Bool

@@ -24,7 +24,7 @@ import UpdateMachine
   private let server = LocalClientView(Reservations())
 
   private func origin(_ client: UInt64) -> Origin {
-    Tunnel(source: server.source(for: Wish.self, client: ClientID(client)))
+    Tunnel(source: server.source(for: Wish.self))
   }
 
   private func holder(of hour: Int64, at machine: Driver) async -> String? {
@@ -32,7 +32,7 @@ import UpdateMachine
   }
 
   @Test func `a first start offline takes changes, and sends them once it can pull`() async throws {
-    let tunnel = Tunnel(source: server.source(for: EarlyWish.self, client: ClientID(9)))
+    let tunnel = Tunnel(source: server.source(for: EarlyWish.self))
     await tunnel.door.set(false)
     let machine = UpdateMachine(source: tunnel)
     async let following: Void = machine.run()

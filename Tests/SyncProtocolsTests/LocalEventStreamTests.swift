@@ -12,7 +12,7 @@ import UpdateMachine
   private func tunnel(
     _ client: UInt64, to server: LocalEventStream, following objects: [ViewKey]? = nil
   ) -> Tunnel<Source> {
-    Tunnel(source: server.source(client: ClientID(client), following: objects))
+    Tunnel(source: server.source(following: objects))
   }
 
   private func change(_ number: UInt64, _ key: ViewKey, _ kind: StreamChange.Kind) -> StreamChange {
@@ -121,8 +121,8 @@ import UpdateMachine
   private func level(
     _ server: LocalEventStream
   ) async throws -> (source: Source, place: StreamPlace) {
-    let source = server.source(client: ClientID(1))
-    return (source, try await source.register().finger)
+    let source = server.source()
+    return (source, try await source.register(as: ClientID(1)).finger)
   }
 
   /// Three polls from one place, all of which wait.

@@ -11,7 +11,7 @@ import UpdateMachine
   private let milk = RecordKey("tasks", "1")
 
   private func tunnel(_ client: UInt64) -> Origin {
-    Tunnel(source: server.source(client: ClientID(client)))
+    Tunnel(source: server.source())
   }
 
   private func isShown(_ columns: JSONObject?, _ state: ReplicaState<RecordModel>) -> Bool {

@@ -12,7 +12,7 @@ import UpdateMachine
   private let milk = TableRowKey(1, 10)
 
   private func tunnel(_ client: UInt64) -> Origin {
-    Tunnel(source: server.source(client: ClientID(client)))
+    Tunnel(source: server.source())
   }
 
   private func fill() async throws {
@@ -146,8 +146,8 @@ import UpdateMachine
   {
     let clock = SleeperClock(passes: false)
     let server = LocalTableSync(Shopping.self, clock: clock)
-    let source = server.source(client: ClientID(1))
-    var finger = try await source.register().finger
+    let source = server.source()
+    var finger = try await source.register(as: ClientID(1)).finger
     while case .next(let next, _, _) = TableSync.advance(
       finger, over: try await source.poll(after: finger, waits: false))
     { finger = next }

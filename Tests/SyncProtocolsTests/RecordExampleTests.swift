@@ -11,14 +11,13 @@ import UpdateMachine
       shown.append(task.map { "\(JSONValue.object($0.columns))" } ?? "nothing")
     }
     func show(_ text: String) { shown.append(text) }
-    let client = ClientID(1)
 
     // Article example begins: records
     let server = LocalRecordSync(pullingEvery: .seconds(1))
     let milk = RecordKey("tasks", "1")
     await server.set(milk, ["title": "Milk", "done": false])
 
-    let machine = UpdateMachine(source: server.source(client: client))
+    let machine = UpdateMachine(source: server.source())
     async let following: Void = machine.run()
     for await state in await machine.states() where state.model != nil { break }
 
@@ -60,7 +59,7 @@ import UpdateMachine
     let server = TaskServer()
     let (milk, tea) = (RecordKey("tasks", "1"), RecordKey("tasks", "2"))
     for number in 1...5 { await server.set(RecordKey("tasks", "\(number)"), ["title": "?"]) }
-    let machine = UpdateMachine(source: TaskSource(server: server, client: ClientID(1)))
+    let machine = UpdateMachine(source: TaskSource(server: server))
     async let following: Void = machine.run()
     for await state in await machine.states() where state.freshness.claim == .connected { break }
     #expect(await machine.state.view?.records.count == 5)
@@ -89,10 +88,11 @@ struct TaskSource: SyncSource {
   typealias Sync = RecordSync
 
   let server: TaskServer  // Your networking code. It has a method for each of the two requests.
-  let client: ClientID  // A random number, as old as the store.
 
-  func register() async throws(SyncFailure) -> Registered<PulledRecords, RecordFinger> {
-    let first = try await pull(after: nil)
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<PulledRecords, RecordFinger> {
+    let first = try await pull(after: nil, as: client)
     return Registered(
       snapshot: first, finger: first.finger, terms: .recordSync(), isComplete: first.isWhole)
   }
@@ -101,9 +101,10 @@ struct TaskSource: SyncSource {
     try await pull(after: finger)
   }
 
-  private func pull(after finger: RecordFinger?) async throws(SyncFailure) -> PulledRecords {
-    let pull = try RecordPull(
-      client: client, after: finger, schema: RecordSchema(1))
+  private func pull(
+    after finger: RecordFinger?, as client: ClientID? = nil
+  ) async throws(SyncFailure) -> PulledRecords {
+    let pull = try RecordPull(client: client, after: finger, schema: RecordSchema(1))
     let news = try await server.changes(after: pull.lastPulledAt, cursor: pull.cursor)
     return pull.answer(
       epoch: news.epoch, pulledAt: news.timestamp, through: news.cursor, created: news.created,

@@ -10,7 +10,6 @@ import UpdateMachine
     func show(_ reason: MutationSetAside<TableChange>.Reason?) {
       if case .refused(let code)? = reason { shown.append("refused: \(code.text)") }
     }
-    let client = ClientID(1)
 
     // Article example begins: tables
     let server = LocalTableSync(Shopping.self)
@@ -18,7 +17,7 @@ import UpdateMachine
     try await server.change(.insert(groceries, parent: nil, ["name": "Groceries"]))
     try await server.change(.insert(milk, parent: groceries.id, ["title": "Milk"]))
 
-    let machine = UpdateMachine(source: server.source(client: client))
+    let machine = UpdateMachine(source: server.source())
     async let following: Void = machine.run()
     for await state in await machine.states() where state.freshness.claim == .connected { break }
 
@@ -55,7 +54,7 @@ import UpdateMachine
     for id in 1...5 as ClosedRange<Int64> {
       try await server.change(.insert(TableRowKey(1, id), parent: 1, ["title": "?"]))
     }
-    let machine = UpdateMachine(source: ShopSource(server: server, client: ClientID(1)))
+    let machine = UpdateMachine(source: ShopSource(server: server))
     async let following: Void = machine.run()
     await wait(for: machine) { $0.freshness.claim == .connected }
     #expect(await machine.state.view?.rows.count == 6)
@@ -97,9 +96,10 @@ struct ShopSource: SyncSource {
   typealias Sync = TableSync
 
   let server: ShopServer  // Your networking code, with a method for each of four requests.
-  let client: ClientID  // A random number, as old as the store.
 
-  func register() async throws(SyncFailure) -> Registered<TableSnapshot, TableFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<TableSnapshot, TableFinger> {
     let snapshot = TableSnapshot(
       client: client, subscription: try await server.subscribe(), tableCount: 2)
     return Registered(

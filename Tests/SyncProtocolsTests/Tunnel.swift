@@ -19,9 +19,11 @@ struct Tunnel<Source: SyncSource>: SyncSource where Source.Model.Lists == NoList
     if !(await door.isOpen) { throw .unreachable }
   }
 
-  func register() async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place> {
     try await pass()
-    return try await source.register()
+    return try await source.register(as: client)
   }
 
   func poll(after finger: Sync.Place, waits: Bool) async throws(SyncFailure) -> Sync.Batch {

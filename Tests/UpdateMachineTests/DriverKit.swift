@@ -176,6 +176,8 @@ extension Moment {
 final class FixedChance: Chance {
   private let lives = Box<UInt64>(0)
 
+  func newSeed() -> UInt64 { 1 }
+
   func draw(from range: MomentRange) -> Moment { range.latest }
 
   func newIncarnation() -> Incarnation {
@@ -228,7 +230,9 @@ final class ScriptedSource: SyncSource {
   /// The calls that have not ended yet.
   var open: [Call] { calls.open }
 
-  func register() async throws(SyncFailure) -> Registered<[Int], Spot> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<[Int], Spot> {
     switch await calls.call(.register) {
     case .snapshot(let entries, let spot, let terms):
       return Registered(snapshot: entries, finger: spot, terms: terms)

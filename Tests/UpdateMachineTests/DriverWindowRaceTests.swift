@@ -15,7 +15,9 @@ struct QuickPages: SyncSource {
     return settings
   }
 
-  func register() async throws(SyncFailure) -> Registered<[ChannelID], Spot> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<[ChannelID], Spot> {
     Registered(snapshot: [ChannelID(1), ChannelID(2)], finger: Spot("a", 0), terms: testTerms)
   }
 

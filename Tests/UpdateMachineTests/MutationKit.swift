@@ -36,7 +36,9 @@ final class PushScript: SyncSource {
   /// The calls that have not ended yet.
   var open: [Call] { calls.open }
 
-  func register() async throws(SyncFailure) -> Registered<BoardNews, Spot> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<BoardNews, Spot> {
     switch await calls.call(.register) {
     case .snapshot(let news, let spot):
       return Registered(snapshot: news, finger: spot, terms: terms)

@@ -63,6 +63,7 @@ import Testing
     struct Early: Chance {
       func draw(from range: MomentRange) -> Moment { range.earliest }
       func newIncarnation() -> Incarnation { Incarnation(1) }
+      func newSeed() -> UInt64 { 1 }
     }
     let bench = Bench()
     bench.machine = LedgerDriver(

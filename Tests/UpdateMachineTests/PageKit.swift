@@ -86,7 +86,9 @@ final class PageScript: SyncSource {
   /// Every request for a page so far.
   var pagesAsked: [Request] { calls.all.compactMap(\.ask.request) }
 
-  func register() async throws(SyncFailure) -> Registered<[ChannelID], Spot> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<[ChannelID], Spot> {
     switch await calls.call(.register) {
     case .snapshot(let followed, let spot):
       return Registered(snapshot: followed, finger: spot, terms: testTerms)

@@ -10,7 +10,9 @@
 
     let incarnation: SimulatedIncarnation<App>
 
-    func register() async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place> {
+    func register(
+      as client: ClientID
+    ) async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place> {
       switch await ask(.register) {
       case .failed(let failure): throw failure
       case .reply(.registered(let snapshot, let finger, let terms)):
@@ -183,6 +185,9 @@
     }
 
     func newIncarnation() -> Incarnation { Incarnation(incarnation.number) }
+
+    /// The world's servers name their clients.
+    func newSeed() -> UInt64 { incarnation.number }
   }
 
   /// A task that sleeps until a moment.

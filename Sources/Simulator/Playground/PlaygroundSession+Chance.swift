@@ -17,8 +17,8 @@ extension PlaygroundSession {
     return "wait 1s"
   }
 
-  /// Directs two clients by a seed, which also chooses the protocol. Returns a line with a digest of
-  /// all that a page shows at the end: the state, the whole conversation, and the diagram.
+  /// Directs two clients by a seed, which also chooses the protocol. Returns a line with a digest
+  /// of all that a page shows at the end: the state, the whole conversation, and the diagram.
   package static func told(seed: UInt64) -> String {
     let all = PlayedProtocol.allCases
     let played = all[Int(seed % UInt64(all.count))]

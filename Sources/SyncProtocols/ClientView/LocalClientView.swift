@@ -6,7 +6,7 @@
   /// tests.
   ///
   ///     let server = LocalClientView(Reservations())
-  ///     let machine = UpdateMachine(source: server.source(for: Wish.self, client: client))
+  ///     let machine = UpdateMachine(source: server.source(for: Wish.self))
   ///
   /// A pull may wait: if it finds nothing new, it is answered as soon as there is news. This stands
   /// for the poke that a real server sends its clients.
@@ -28,19 +28,16 @@
         pullCredential: pullCredential)
     }
 
-    /// Returns a source that connects a client to this server, for an app's mutations.
+    /// Returns a source that connects clients to this server, for an app's mutations. The server
+    /// tells any holder of a client's name about that client's mutations.
     ///
-    /// - Parameters:
-    ///   - change: the type of the mutations.
-    ///   - client: a random number, used by one store only and as long as that store. Draw a new
-    ///     one after a log-out, and without a store at each start. The server tells any holder of
-    ///     the number about that client's mutations.
+    /// - Parameter change: the type of the mutations.
     public nonisolated func source<Change: ViewMutation>(
-      for change: Change.Type, client: ClientID
+      for change: Change.Type
     ) -> LocalSource<ConfirmedView<Change>, ClientView<Content>>
     where Change.Content == Content {
       LocalSource(
-        snapshot: { () throws(SyncFailure) in
+        snapshot: { client throws(SyncFailure) in
           let pulled = try await self.pull(client, from: nil, waits: false)
           var terms = ServerTerms.clientView()
           terms.cadence = .waits
@@ -48,7 +45,7 @@
             snapshot: pulled, finger: pulled.finger, terms: terms, isComplete: pulled.isCurrent)
         },
         news: { (finger, waits) throws(SyncFailure) in
-          try await self.pull(client, from: finger, waits: waits)
+          try await self.pull(finger.client, from: finger, waits: waits)
         },
         answer: { (push, _) throws(SyncFailure) in try await self.push(MutationPush(push)) })
     }

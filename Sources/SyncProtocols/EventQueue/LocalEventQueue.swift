@@ -127,7 +127,9 @@
 
     let server: LocalEventQueue<Truth>
 
-    public func register() async throws(SyncFailure) -> Registered<Model.Snapshot, QueueFinger> {
+    public func register(
+      as client: ClientID
+    ) async throws(SyncFailure) -> Registered<Model.Snapshot, QueueFinger> {
       try await server.register()
     }
 

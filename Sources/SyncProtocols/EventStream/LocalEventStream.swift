@@ -5,7 +5,7 @@
   /// A server in this process that keeps one stream, in real time, for examples, lessons and tests.
   ///
   ///     let server = LocalEventStream(law: .ask)
-  ///     let machine = UpdateMachine(source: server.source(client: client))
+  ///     let machine = UpdateMachine(source: server.source())
   ///
   /// A poll may wait: if it finds nothing new, it is answered as soon as an event is written.
   public actor LocalEventStream: LocalServer {
@@ -25,18 +25,16 @@
       server = StreamServer(StreamID(.random(in: 1...(.max), using: &random)), law: law)
     }
 
-    /// Returns a source that connects a client to this server.
+    /// Returns a source that connects clients to this server.
     ///
-    /// - Parameters:
-    ///   - client: a random number, used by one store only and as long as that store. Draw a new
-    ///     one after a log-out, and without a store at each start.
-    ///   - objects: the objects that the client follows; `nil`, the default: all of them. It must
-    ///     be the same as long as the store.
+    /// - Parameter objects: the objects that they follow; `nil`, the default: all of them. They
+    /// must
+    ///   be the same as long as the store.
     public nonisolated func source(
-      client: ClientID, following objects: [ViewKey]? = nil
+      following objects: [ViewKey]? = nil
     ) -> LocalSource<StreamModel, EventStream> {
       LocalSource(
-        snapshot: { () throws(SyncFailure) in
+        snapshot: { client throws(SyncFailure) in
           try await self.register(client, following: objects).registered()
         },
         news: { (place, waits) throws(SyncFailure) in

@@ -28,15 +28,12 @@
       self.clock = clock
     }
 
-    /// Returns a source that connects a client to this server.
-    ///
-    /// - Parameter client: a random number, used by one store only and as long as that store. Draw
-    ///   a new one after a log-out, and without a store at each start.
-    public nonisolated func source(client: ClientID) -> LocalSource<RecordModel, RecordSync> {
+    /// Returns a source that connects clients to this server.
+    public nonisolated func source() -> LocalSource<RecordModel, RecordSync> {
       LocalSource(
-        snapshot: { () throws(SyncFailure) in try await self.register(client) },
+        snapshot: { client throws(SyncFailure) in try await self.register(client) },
         news: { (finger, _) throws(SyncFailure) in
-          try await self.pull(after: finger, for: client)
+          try await self.pull(after: finger, for: nil)
         },
         answer: { (push, finger) throws(SyncFailure) in
           guard let finger else { return .behind }  // Nothing has been pulled.
@@ -56,7 +53,7 @@
     public func delete(_ key: RecordKey) { server.delete(key, at: clock.now) }
 
     func pull(
-      after finger: RecordFinger?, for client: ClientID
+      after finger: RecordFinger?, for client: ClientID?
     ) throws(SyncFailure) -> PulledRecords {
       let schema = RecordSchema(1)
       let request = try RecordPull(client: client, after: finger, schema: schema)

@@ -6,7 +6,7 @@ public import UpdateMachine
 /// a ``cursor``, it asks for the page after that record. Otherwise it asks for all that has changed
 /// after ``lastPulledAt``.
 public struct RecordPull: Hashable, Sendable {
-  /// The client that asks.
+  /// The client that registers; 0: it polls.
   package var client: ClientID
   /// The client's place; `nil`: it has nothing, and asks for the first page.
   package let finger: RecordFinger?
@@ -25,11 +25,11 @@ public struct RecordPull: Hashable, Sendable {
   /// knows.
   ///
   /// - Parameters:
-  ///   - client: a random number, used by one store only and as long as that store.
+  ///   - client: the name under which the client registers; `nil`, the default: it polls.
   ///   - finger: the finger of the poll; `nil`: the client registers.
   ///   - schema: the app's schema.
   public init(
-    client: ClientID, after finger: RecordFinger?, schema: RecordSchema
+    client: ClientID? = nil, after finger: RecordFinger?, schema: RecordSchema
   ) throws(SyncFailure) {
     let plan: RecordMigration.Plan
     do throws(RecordMigration.Mistake) {
@@ -40,7 +40,7 @@ public struct RecordPull: Hashable, Sendable {
       throw .unsupported
     }
     if let finger, !finger.isWhole, finger.schema != schema.current { throw .expired }
-    self.client = client
+    self.client = client ?? .nameless
     self.finger = finger
     self.schema = schema.current
     migratesFrom = plan.from

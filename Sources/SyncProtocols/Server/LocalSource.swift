@@ -8,13 +8,15 @@
   where Sync.Batch.Event == Model.Event, Model.Lists == NoLists {
     typealias Registration = Registered<Model.Snapshot, Sync.Place>
 
-    let snapshot: @Sendable () async throws(SyncFailure) -> Registration
+    let snapshot: @Sendable (ClientID) async throws(SyncFailure) -> Registration
     let news: @Sendable (Sync.Place, _ waits: Bool) async throws(SyncFailure) -> Sync.Batch
     let answer:
       @Sendable (PushRequest<Model.Change>, Sync.Place?) async throws(SyncFailure) -> PushAnswer
 
-    public func register() async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place> {
-      try await snapshot()
+    public func register(
+      as client: ClientID
+    ) async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place> {
+      try await snapshot(client)
     }
 
     public func poll(

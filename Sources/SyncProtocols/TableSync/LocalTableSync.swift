@@ -23,15 +23,10 @@
       self.clock = clock
     }
 
-    /// Returns a source that connects a client to this server.
-    ///
-    /// - Parameter client: a random number, used by one store only and as long as that store. Draw
-    ///   a new one after a log-out, and without a store at each start.
-    public nonisolated func source(
-      client: ClientID
-    ) -> LocalSource<TableModel<Schema>, TableSync> {
+    /// Returns a source that connects clients to this server.
+    public nonisolated func source() -> LocalSource<TableModel<Schema>, TableSync> {
       LocalSource(
-        snapshot: { () throws(SyncFailure) in
+        snapshot: { client throws(SyncFailure) in
           let snapshot = await self.register(client)
           return Registered(
             snapshot: snapshot, finger: snapshot.finger,

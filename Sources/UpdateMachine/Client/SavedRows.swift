@@ -44,4 +44,10 @@ public struct SavedChanges<Change: Mutation>: Sendable {
 
   @usableFromInline
   package init(outbox: Outbox<Change>) { self.outbox = outbox }
+
+  /// Those that the server had not confirmed, in order, without those that it refused.
+  public var pending: [PendingMutation<Change>] { outbox.pending }
+
+  /// Those that this version of the app cannot read.
+  public var unreadable: [UnreadableMutation] { outbox.unreadable }
 }

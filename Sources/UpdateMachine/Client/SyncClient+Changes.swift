@@ -55,6 +55,7 @@ extension SyncClient {
       _local?.replay(at: now, &effects.outbox)
     }
     askSoonAfterPush(at: now, &effects)
+    if _local?.takeSharedName() == true { effects.nameShared = outbox.client }
     if let version = effects.outbox.persist { storage.want(version, &effects.storage) }
   }
 

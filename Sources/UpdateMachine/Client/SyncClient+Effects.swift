@@ -18,7 +18,7 @@ extension SyncClient {
     case read(RequestID, [RowQuery])
     /// Delete the saved form.
     case erase
-    /// Ask for a snapshot and a finger.
+    /// Ask for a snapshot and a finger, under the client's name (``SyncClient/name``).
     case register(RequestID)
     /// Ask for the events after the finger. `waits`: the server may hold the request open. A
     /// subscription continues from the next finger under the same request.
@@ -44,6 +44,8 @@ extension SyncClient {
     @usableFromInline package var outbox = Outbox<Change>.Effects()
     /// The finger that the push goes with.
     @usableFromInline var pushedFrom: Place?
+    /// The name of a client that another one seems to have, too.
+    @usableFromInline var nameShared: ClientID?
     @usableFromInline var storage = Storage.Effects()
     /// The planner's effects, which fetch pages.
     @usableFromInline package var pages = PagePlanner<Lists>.Effects()
@@ -72,6 +74,7 @@ extension SyncClient {
       if let report = machine.report { perform(.report(report)) }
       if let failure = outbox.report { perform(.report(.failure(failure))) }
       if storage.report { perform(.report(.store)) }
+      if let nameShared { perform(.report(.nameShared(nameShared))) }
       if let failure = pages.report { perform(.report(.failure(failure))) }
       if let log = machine.release { perform(.release(log)) }
       switch storage.operation {

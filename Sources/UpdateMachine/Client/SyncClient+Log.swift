@@ -45,6 +45,7 @@ extension SyncClient {
     restoredAsOf = nil
     beginning = nil
     kept = nil
+    nameCount += 1
     tell(.app(.loggedOut), at: now, &effects)
     waitingBatches = []
     waitingPages = []

@@ -74,6 +74,10 @@ where Sync.Batch.Event == Model.Event {
   /// The user's changes while there is no state to replay them over, until the first snapshot: the
   /// saved model cannot be read, and the model's type has no beginning.
   @usableFromInline var kept: Outbox<Change>?
+  /// Where its name comes from; `nil`: the app's connection names it.
+  @usableFromInline let names: ClientNames?
+  /// How many log-outs there were since the start: each renews the name.
+  @usableFromInline var nameCount: UInt64 = 0
   /// How many pushes and timers earlier outboxes of this incarnation have named. No name is reused.
   @usableFromInline var outboxNames = OutboxNames()
   /// The version of the last view of an outbox that is gone. No version is used twice.
@@ -95,9 +99,15 @@ where Sync.Batch.Event == Model.Event {
   /// - Parameters:
   ///   - incarnation: a number that no other start of this client ever had.
   ///   - settings: its numbers, and whether it has a store.
+  ///   - names: where its name at the server comes from; `nil`, the default: the host does not ask
+  ///     for ``name``.
   @inlinable
-  public init(incarnation: Incarnation, settings: ClientSettings = ClientSettings()) {
+  public init(
+    incarnation: Incarnation, settings: ClientSettings = ClientSettings(),
+    names: ClientNames? = nil
+  ) {
     self.settings = settings
+    self.names = names
     _machine = Machine(incarnation: incarnation, settings: settings.machineAsKept)
     storage = Storage(settings: settings.machine.retry, isPresent: settings.hasStore)
     planner = Planner(incarnation: incarnation, settings: settings.pages)

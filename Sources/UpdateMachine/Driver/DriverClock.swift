@@ -49,6 +49,9 @@
 
     /// Returns a number that no start of this replica ever had. Called once by each machine.
     func newIncarnation() -> Incarnation
+
+    /// Returns a random number, from which the client draws its names. Called once by each machine.
+    func newSeed() -> UInt64
   }
 
   /// The system's generator.
@@ -66,6 +69,11 @@
     package func newIncarnation() -> Incarnation {
       var generator = SystemRandomNumberGenerator()
       return Incarnation(generator.next())
+    }
+
+    package func newSeed() -> UInt64 {
+      var generator = SystemRandomNumberGenerator()
+      return generator.next()
     }
   }
 

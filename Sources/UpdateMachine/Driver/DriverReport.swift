@@ -7,6 +7,10 @@
     case failure(SyncFailure)
     /// The store could not load (the replica starts stale), save (it is tried again) or erase.
     case store(StoreError)
+    /// The server has run more changes of this client than it ever sent: another client has its
+    /// name, or an older saved form has come back, from a backup. Changes of either may be lost.
+    /// Give each store a name of its own (``ClientNames``), and keep it out of backups.
+    case nameShared(ClientID)
   }
 
 #endif

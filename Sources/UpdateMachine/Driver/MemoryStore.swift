@@ -5,6 +5,8 @@
   public actor MemoryStore: SyncStore {
     private var rows = VersionedMap<StoredKey, [UInt8]>()
     private var writtenAt: WallTime?
+    /// What was set aside, the oldest first.
+    public private(set) var aside: [SavedRows] = []
 
     /// A store in which nothing is saved.
     public init() {}
@@ -34,10 +36,16 @@
       writtenAt = form.writtenAt
     }
 
-    /// Drops what is saved: memory has no place to set it aside.
-    public func setAside() async throws(StoreError) { forget() }
+    public func setAside() async throws(StoreError) {
+      if let form = try await load(leaving: []) { aside.append(form) }
+      forget()
+    }
 
-    public func erase() async throws(StoreError) { forget() }
+    /// Deletes what is saved, and what was set aside.
+    public func erase() async throws(StoreError) {
+      forget()
+      aside = []
+    }
 
     private func forget() {
       rows = VersionedMap()

@@ -12,7 +12,7 @@
     typealias Place = Origin.Sync.Place
     typealias Lists = Origin.Model.Lists
 
-    case register(RequestID)
+    case register(RequestID, as: ClientID)
     case poll(RequestID, after: Place, waits: Bool)
     case push(PushRequest<Origin.Model.Change>, at: Place?)
     case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
@@ -30,7 +30,7 @@
     /// The request that it carries out, if it can be cancelled by ID.
     var request: RequestID? {
       switch self {
-      case .register(let id), .poll(let id, _, _), .fetch(let id, _), .read(let id, _): id
+      case .register(let id, _), .poll(let id, _, _), .fetch(let id, _), .read(let id, _): id
       case .push(let push, _): push.id
       case .release, .load, .save, .erase, .timer, .alarm, .departures: nil
       }

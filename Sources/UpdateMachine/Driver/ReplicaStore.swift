@@ -9,8 +9,8 @@
 
     func load() async throws(StoreError) -> DatedReplica<Model, Place>?
 
-    /// Reads the user's changes after a load that threw `unreadable`; `nil`: there are none, or they
-    /// cannot be read either.
+    /// Reads the user's changes after a load that threw `unreadable`; `nil`: there are none, or
+    /// they cannot be read either.
     func loadChanges() async throws(StoreError) -> SavedChanges<Model.Change>?
 
     func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError)

@@ -19,7 +19,14 @@
 
     /// Asks for a snapshot and, atomic with it, a finger. Called only without a finger: at a first
     /// start, and after an expiry or a refusal.
-    func register() async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place>
+    ///
+    /// - Parameter client: the client's name, for a model whose user changes things. The library
+    ///   draws it at random, keeps it with the user's changes, and draws another after a log-out.
+    ///   Put it into the snapshot, from where the model's ``SyncModel/client`` takes it. A server
+    ///   that names its clients itself ignores it.
+    func register(
+      as client: ClientID
+    ) async throws(SyncFailure) -> Registered<Model.Snapshot, Sync.Place>
 
     /// Asks for the events after a finger, which acknowledges everything up to it, unless a
     /// subscription goes on.

@@ -193,8 +193,8 @@
     /// Mutations without effect on the view, which wait for the app or for a newer state.
     public var setAside: [MutationSetAside<Model.Change>] { outbox?.setAside ?? [] }
 
-    /// The user's changes that were saved and that this version of the app cannot read. They have no
-    /// effect, hold up no other, and stay saved until the app discards them or can read them.
+    /// The user's changes that were saved and that this version of the app cannot read. They have
+    /// no effect, hold up no other, and stay saved until the app discards them or can read them.
     public var unreadable: [UnreadableMutation] { outbox?.unreadable ?? [] }
 
     /// Mutations that may be at a server that cannot recognise a second copy.

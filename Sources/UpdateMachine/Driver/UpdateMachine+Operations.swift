@@ -12,12 +12,14 @@
         case .disarm(let timer): operations.cancel(timer)
         case .report(.failure(let failure)): reporter?(.failure(failure))
         case .report(.store): if let storeError { reporter?(.store(storeError)) }
+        case .report(.nameShared(let client)): reporter?(.nameShared(client))
         case .release(let log): operations.add(.release(log))
         case .load: operations.add(.load)
         case .save(let write): if let saved = client.saved { operations.add(.save(write, saved)) }
         case .read(let request, let queries): operations.add(.read(request, queries))
         case .erase: operations.add(.erase)
-        case .register(let request): operations.add(.register(request))
+        case .register(let request):
+          operations.add(.register(request, as: client.name ?? .nameless))
         case .poll(let request, let finger, let waits):
           operations.add(.poll(request, after: finger, waits: waits))
         case .push(let push, let finger): operations.add(.push(push, at: finger))
@@ -127,7 +129,7 @@
     private nonisolated func work(on job: OperationTable<Origin>.Job) async {
       let id = job.id
       switch job.operation {
-      case .register(let request): await register(request, job)
+      case .register(let request, let name): await register(request, as: name, job)
       case .poll(let request, let finger, let waits):
         await poll(request, after: finger, waits: waits, job)
       case .push(let push, let finger): await send(push, at: finger, job)
@@ -172,11 +174,11 @@
     // MARK: The source
 
     private nonisolated func register(
-      _ request: RequestID, _ job: OperationTable<Origin>.Job
+      _ request: RequestID, as name: ClientID, _ job: OperationTable<Origin>.Job
     ) async {
       guard !job.cancelled.isSet else { return }  // Nothing is sent after `stop()`.
       do throws(SyncFailure) {
-        let registered = try await source.register()
+        let registered = try await source.register(as: name)
         await end(
           job.id,
           .snapshotArrived(

@@ -97,17 +97,20 @@
     ///   - store: keeps the replica between processes, for this machine alone.
     ///   - acknowledges: whether the server is told of a finger before or after that is saved.
     ///   - settings: the machine's settings; the defaults suit most apps.
+    ///   - client: the client's name at its server, if the app brings its own; `nil`, the default:
+    ///     the library draws it, and another after a log-out. ``ClientNames/own(_:)`` says what may
+    ///     go wrong.
     ///   - clock: the source of moments and of wall time.
     ///   - reporter: gets the entries for the app's log, in the order in which they happen; `nil`:
     ///     none are made. Called on the actor, synchronously; must not block.
     public init(
       source: Origin, store: any SyncStore, acknowledges: Acknowledgement = .afterSaving,
-      settings: MachineSettings = MachineSettings(), clock: any DriverClock = SystemClock(),
-      reporter: (@Sendable (DriverReport) -> Void)? = nil
+      settings: MachineSettings = MachineSettings(), client: ClientID? = nil,
+      clock: any DriverClock = SystemClock(), reporter: (@Sendable (DriverReport) -> Void)? = nil
     ) where Origin.Model: StorableModel, Origin.Sync.Place: Storable {
       self.init(
         source: source, replicas: RowStore(store), acknowledges: acknowledges,
-        settings: settings, clock: clock, reporter: reporter)
+        settings: settings, name: client, clock: clock, reporter: reporter)
     }
 
     /// The same, with a tap for logs and tests.
@@ -121,26 +124,29 @@
     /// The same without a store. The state is lost with the process, as is right for presence and
     /// typing, which are worth nothing after a restart.
     public init(
-      source: Origin, settings: MachineSettings = MachineSettings(),
+      source: Origin, settings: MachineSettings = MachineSettings(), client: ClientID? = nil,
       clock: any DriverClock = SystemClock(),
       reporter: (@Sendable (DriverReport) -> Void)? = nil
     ) {
       self.init(
-        source: source, replicas: nil, settings: settings, clock: clock, reporter: reporter)
+        source: source, replicas: nil, settings: settings, name: client, clock: clock,
+        reporter: reporter)
     }
 
     /// The same with a store of whole replicas, and all that a simulator decides.
     ///
     /// - Parameters:
     ///   - pages: how eagerly pages are fetched.
-    ///   - chance: draws waits, and the number of this start.
+    ///   - name: the client's name, if the app brings its own.
+    ///   - chance: draws waits, the number of this start, and the client's names.
     ///   - executor: runs the actor's jobs; must run them one after the other.
     ///   - tap: gets every input; `nil`: there is none.
     package init(
       source: Origin, replicas store: (any ReplicaStore<Model, Place>)?,
       acknowledges acknowledgement: Acknowledgement = .afterSaving,
       settings: MachineSettings = MachineSettings(), pages: PageSettings = PageSettings(),
-      clock: any DriverClock = SystemClock(), chance: any Chance = SystemChance(),
+      name: ClientID? = nil, clock: any DriverClock = SystemClock(),
+      chance: any Chance = SystemChance(),
       executor: any SerialExecutor = SerialQueueExecutor(),
       reporter: Reporter? = nil, tap: Tap? = nil
     ) {
@@ -156,7 +162,8 @@
       numbers.pages = pages
       numbers.hasStore = store != nil
       numbers.acknowledges = acknowledgement
-      client = Client(incarnation: chance.newIncarnation(), settings: numbers)
+      let names = name.map { ClientNames.own($0) } ?? .drawn(seed: chance.newSeed())
+      client = Client(incarnation: chance.newIncarnation(), settings: numbers, names: names)
     }
 
     deinit {

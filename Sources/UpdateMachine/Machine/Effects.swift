@@ -4,6 +4,8 @@ public enum SyncReport: Hashable, Sendable {
   case failure(SyncFailure)
   /// A write failed.
   case store
+  /// The server has run more changes of this client than it ever sent.
+  case nameShared(ClientID)
 }
 
 extension Machine {
@@ -145,6 +147,7 @@ extension SyncReport: CustomStringConvertible {
     switch self {
     case .failure(let failure): failure.description
     case .store: "store"
+    case .nameShared: "nameShared"
     }
   }
 }

@@ -92,6 +92,10 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     outbox.confirmAccepted(before: sent, overruledIf: isOverruled)
   }
 
+  /// Calls ``Outbox/takeSharedName()``.
+  @usableFromInline
+  mutating func takeSharedName() -> Bool { outbox.takeSharedName() }
+
   /// Calls ``Outbox/pollLeft()``.
   @usableFromInline
   package mutating func pollLeft() { outbox.pollLeft() }

@@ -28,7 +28,10 @@ extension Outbox {
     voided.removeAll { $0 <= last }
     // Only another outbox with our client ID (a copied saved form) can have sent these. Skip their
     // IDs, so that at least what we send from now on is not mistaken for theirs.
-    if last > lastID { lastID = last }
+    if last > lastID {
+      lastID = last
+      sending.isNameShared = true
+    }
     var count = 0
     while count < queue.count, let id = queue[count].id, id <= last {
       size -= queue[count].change.boundedSize
@@ -154,6 +157,15 @@ extension Outbox {
     forgetOldest()
     queueVersion += 1
     changed()
+  }
+
+  /// Whether the server has run more of this client's mutations than were ever sent, since the last
+  /// call.
+  @usableFromInline
+  mutating func takeSharedName() -> Bool {
+    guard sending.isNameShared else { return false }
+    sending.isNameShared = false
+    return true
   }
 
   private func isBeingStored(_ pending: Pending, below end: MutationID) -> Bool {

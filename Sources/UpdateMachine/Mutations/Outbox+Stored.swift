@@ -23,8 +23,8 @@ extension Outbox where Change: Storable {
   }
 
   /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next. Changes
-  /// that cannot be read are kept aside, one by one (``Outbox/unreadable``). Throws if anything else
-  /// cannot be read.
+  /// that cannot be read are kept aside, one by one (``Outbox/unreadable``). Throws if anything
+  /// else cannot be read.
   ///
   /// - Parameters:
   ///   - rows: what was saved.
@@ -75,8 +75,8 @@ extension Outbox where Change: Storable {
   }
 
   /// Finds a place for what an earlier version of the app could not read and this one can. If its
-  /// ID is void by now, it is set aside: under another ID it could be made twice, so that is for the
-  /// user to decide. If it never left, it stands behind those that have gone ahead of it.
+  /// ID is void by now, it is set aside: under another ID it could be made twice, so that is for
+  /// the user to decide. If it never left, it stands behind those that have gone ahead of it.
   private mutating func placeReadAgain() {
     let lost = MutationRefusal(.none, .unreadable)
     for index in queue.indices.reversed() {

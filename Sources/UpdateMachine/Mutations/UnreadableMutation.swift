@@ -41,8 +41,8 @@ extension Outbox {
   }
 
   /// Makes the IDs of unreadable changes void if they stand before the last ID of a batch: the
-  /// server would wait for them. As long as nothing is sent after it, an unreadable change keeps its
-  /// ID, so that a version of the app that can read it sends it as it was.
+  /// server would wait for them. As long as nothing is sent after it, an unreadable change keeps
+  /// its ID, so that a version of the app that can read it sends it as it was.
   mutating func voidUnreadable(before batch: Range<Int>, _ effects: inout Effects) {
     guard countsIDs, !unreadable.isEmpty, let last = queue[batch].last?.id else { return }
     var isNew = false

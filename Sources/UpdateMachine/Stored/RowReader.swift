@@ -21,6 +21,18 @@ public struct RowReader: Sendable {
     _rows = rows
   }
 
+  /// The same rows, with those of one table replaced, for a migration. Throws if the new rows do
+  /// not ascend by key.
+  @inlinable
+  public func replacing(
+    _ table: StoredTable, with rows: [(key: [UInt8], value: [UInt8])]
+  ) throws(StoredFormError) -> RowReader {
+    var all = _rows
+    let new = rows.map { (key: StoredKey(table, $0.key), value: $0.value) }
+    all.replaceSubrange(firstIndex(from: table)..<firstIndex(after: table), with: new)
+    return try RowReader(all, unloaded: unloaded)
+  }
+
   /// The rows of one table, ascending.
   @inlinable
   public subscript(table: StoredTable) -> ArraySlice<(key: StoredKey, value: [UInt8])> {

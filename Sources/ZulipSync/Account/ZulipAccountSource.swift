@@ -24,10 +24,10 @@ public struct ZulipAccountSource: SyncSource {
     stateSource = ZulipSource(connection, parameters)
   }
 
-  public func register() async throws(SyncFailure) -> Registered<
-    ZulipAccount.Snapshot, QueueFinger
-  > {
-    let registered = try await stateSource.register()
+  public func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<ZulipAccount.Snapshot, QueueFinger> {
+    let registered = try await stateSource.register(as: client)
     return Registered(
       snapshot: ZulipAccount.Snapshot(
         registered.snapshot, form, client: ClientID(zulip: registered.finger.queue)),

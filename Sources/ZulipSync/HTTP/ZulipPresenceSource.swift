@@ -29,10 +29,10 @@ public struct ZulipPresenceSource: SyncSource {
 
   private var source: ZulipSource { ZulipSource(connection, ZulipPresenceSource.parameters) }
 
-  public func register() async throws(SyncFailure) -> Registered<
-    ZulipPresence.Snapshot, QueueFinger
-  > {
-    let registered = try await source.register()
+  public func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<ZulipPresence.Snapshot, QueueFinger> {
+    let registered = try await source.register(as: client)
     return Registered(
       snapshot: ZulipPresence.Snapshot(registered.snapshot.fields, at: clock.now),
       finger: registered.finger, terms: registered.terms)

@@ -27,7 +27,9 @@ package struct ZulipSource: SyncSource {
     self.parameters = parameters
   }
 
-  package func register() async throws(SyncFailure) -> Registered<ZulipSnapshot, QueueFinger> {
+  package func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<ZulipSnapshot, QueueFinger> {
     do throws(ZulipFailure) {
       let registered = try await connection.register(parameters, within: ZulipSource.ceiling)
       queue.note(registered.finger.queue)

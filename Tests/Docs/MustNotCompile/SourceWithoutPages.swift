@@ -16,7 +16,9 @@ struct Source: SyncSource {
   typealias Model = Chat
   typealias Sync = EventQueue<Int>
 
-  func register() async throws(SyncFailure) -> Registered<[ChannelID], QueueFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<[ChannelID], QueueFinger> {
     throw .unreachable
   }
 

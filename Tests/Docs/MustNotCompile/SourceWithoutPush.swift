@@ -23,7 +23,9 @@ struct Source: SyncSource {
   typealias Model = Title
   typealias Sync = EventQueue<String>
 
-  func register() async throws(SyncFailure) -> Registered<String, QueueFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<String, QueueFinger> {
     throw .unreachable
   }
 

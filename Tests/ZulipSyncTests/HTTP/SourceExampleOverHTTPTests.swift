@@ -29,7 +29,9 @@ struct ShoppingSource: SyncSource {
     var added: String
   }
 
-  func register() async throws(SyncFailure) -> Registered<[String], QueueFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<[String], QueueFinger> {
     let start: Start = try await ask("register")
     return Registered(
       snapshot: start.items,

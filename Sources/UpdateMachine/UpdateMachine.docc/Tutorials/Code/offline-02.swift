@@ -42,8 +42,7 @@ func holder(of desk: String, in view: ViewMap<JSONValue>?) -> String {
 @main struct Program {
   static func main() async throws {
     let server = LocalClientView(Desks())
-    let client = ClientID(.random(in: 1...(.max)))
-    let machine = UpdateMachine(source: server.source(for: Booking.self, client: client))
+    let machine = UpdateMachine(source: server.source(for: Booking.self))
     async let following: Void = machine.run()
     for await state in await machine.states() where state.view != nil { break }
 

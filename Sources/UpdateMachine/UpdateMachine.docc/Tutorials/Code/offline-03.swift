@@ -56,9 +56,11 @@ struct Link: SyncSource {
     if !(await network.isUp) { throw .unreachable }
   }
 
-  func register() async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
     try await pass()
-    return try await server.register()
+    return try await server.register(as: client)
   }
 
   func poll(
@@ -87,9 +89,8 @@ struct Link: SyncSource {
 @main struct Program {
   static func main() async throws {
     let server = LocalClientView(Desks())
-    let client = ClientID(.random(in: 1...(.max)))
     let network = Link.Network()
-    let link = Link(server: server.source(for: Booking.self, client: client), network: network)
+    let link = Link(server: server.source(for: Booking.self), network: network)
     let machine = UpdateMachine(source: link)
     async let following: Void = machine.run()
     for await state in await machine.states() where state.view != nil { break }

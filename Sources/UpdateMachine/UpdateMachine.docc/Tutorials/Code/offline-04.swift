@@ -59,9 +59,11 @@ struct Link: SyncSource {
     if !(await network.isUp) { throw .unreachable }
   }
 
-  func register() async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
     try await pass()
-    return try await server.register()
+    return try await server.register(as: client)
   }
 
   func poll(
@@ -90,10 +92,9 @@ struct Link: SyncSource {
 @main struct Program {
   static func main() async throws {
     let server = LocalClientView(Desks())
-    let client = ClientID(.random(in: 1...(.max)))  // An app keeps it beside its store.
     let store = MemoryStore()
     let network = Link.Network()
-    let link = Link(server: server.source(for: Booking.self, client: client), network: network)
+    let link = Link(server: server.source(for: Booking.self), network: network)
 
     // The first start.
     let first = UpdateMachine(source: link, store: store)

@@ -59,9 +59,11 @@ struct Link: SyncSource {
     if !(await network.isUp) { throw .unreachable }
   }
 
-  func register() async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
+  func register(
+    as client: ClientID
+  ) async throws(SyncFailure) -> Registered<PulledView<JSONValue>, ViewFinger> {
     try await pass()
-    return try await server.register()
+    return try await server.register(as: client)
   }
 
   func poll(
@@ -98,9 +100,8 @@ func why(_ left: MutationSetAside<Booking>) -> String {
 @main struct Program {
   static func main() async throws {
     let server = LocalClientView(Desks())
-    let client = ClientID(.random(in: 1...(.max)))  // An app keeps it beside its store.
     let network = Link.Network()
-    let link = Link(server: server.source(for: Booking.self, client: client), network: network)
+    let link = Link(server: server.source(for: Booking.self), network: network)
     let machine = UpdateMachine(source: link, store: MemoryStore())
     async let following: Void = machine.run()
     for await state in await machine.states() where state.view != nil { break }
