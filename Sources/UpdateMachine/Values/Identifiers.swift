@@ -87,3 +87,19 @@ extension ClientPart: CustomStringConvertible {
 extension WriteID: CustomStringConvertible {
   public var description: String { "\(number)" }
 }
+
+/// An outbox's name at its server. Drawn once, when the outbox is made, and saved with it. Two
+/// outboxes with one ID would mistake each other's mutations for their own.
+public struct ClientID: BitwiseCopyable, Hashable, Sendable {
+  /// The number that was drawn. It has no order or other meaning.
+  public var number: UInt64
+
+  /// Creates a client's ID from a number that no other outbox has.
+  @inlinable
+  public init(_ number: UInt64) { self.number = number }
+
+  /// Stands for the name of an outbox that has none before the first snapshot. It sends nothing, so
+  /// no server hears this number from us.
+  @inlinable
+  package static var nameless: ClientID { ClientID(0) }
+}
