@@ -77,6 +77,36 @@ import Testing
     #expect(left.contains("background \(result.faults[.background]), network-changes "))
   }
 
+  @Test func `a user's changes and decisions are counted, and told by name`() throws {
+    var faults = FaultSet.none
+    for fault in [Fault.background, .lostAnswer] { faults.insert(fault) }
+    let configuration = SimulationConfiguration(
+      seed: 3, faults: faults, isSwarm: false, plant: .neverAnswersAgain)
+    let (result, trace) = Simulation<LedgerApp>.trace(configuration)
+    let acts = trace.events.filter { $0.what.hasPrefix("the user ") }
+    let signals = ["backgrounded →", "foregrounded →", "networkChanged →", "retryRequested →"]
+    let told = trace.events.filter { event in signals.contains { event.what.hasPrefix($0) } }
+    #expect(acts.contains { $0.what.hasPrefix("the user mutates add, who now has ") })
+    #expect(acts.contains { $0.what.hasPrefix("the user mutates transfer, who now has ") })
+    #expect(acts.contains { $0.what.hasPrefix("the user discards #") })
+    #expect(result.userActions == Int64(acts.count + told.count))
+    let story = try #require(Story(result, trace))
+    #expect(story.left.contains("user actions \(acts.count + told.count) ("))
+    func count(_ word: String) -> Int {
+      acts.filter { $0.what.hasPrefix("the user \(word)") }.count
+    }
+    #expect(story.left.contains("add \(count("mutates add,")), "))
+    #expect(story.left.contains("transfer \(count("mutates transfer,"))"))
+    #expect(story.left.contains("discard \(count("discards"))"))
+  }
+
+  @Test func `a real driver's user is counted like that of a bare client`() {
+    let configuration = SimulationConfiguration(seed: 3, faults: .none, isSwarm: false)
+    let run = Simulation<LedgerApp>.run(configuration)
+    #expect(run.userActions > 10)
+    #expect(run.userActions == Simulation<LedgerApp>.runActors(configuration).result.userActions)
+  }
+
   @Test func `a story tells what the network does to a message`() throws {
     var faults = FaultSet.none
     faults.insert(.lostRequest)
