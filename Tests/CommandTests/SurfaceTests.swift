@@ -41,6 +41,14 @@ import Testing
     #expect(types.filter(general.contains) == [])
   }
 
+  /// What is built for our own checks is no product: an app would see it.
+  @Test func `the manifest's programs are those that a user runs`() throws {
+    let manifest = try #require(Repository().contents(of: "Package.swift"))
+    let lines = String(decoding: manifest, as: UTF8.self).split(separator: "\n")
+    let programs = lines.compactMap { $0.firstMatch(of: #/\.executable\(name: "(\w+)"/#)?.1 }
+    #expect(programs == ["simulate", "follow"])
+  }
+
   @Test func `a public declaration is recognised behind attributes`() {
     let file = SourceFile(
       path: "x.swift",
