@@ -6,7 +6,7 @@ import Testing
   /// The most public declarations of each product: lines that begin with `public`, whatever
   /// attributes stand before it. Cases of enums and requirements of protocols are not counted.
   static let most = [
-    ("UpdateMachine", 455), ("MessageSync", 197), ("SyncProtocols", 547), ("ZulipSync", 250),
+    ("UpdateMachine", 468), ("MessageSync", 197), ("SyncProtocols", 547), ("ZulipSync", 250),
     ("Simulator", 250), ("SQLiteStore", 35), ("LoopbackServer", 92),
   ]
 
@@ -47,6 +47,27 @@ import Testing
     let lines = String(decoding: manifest, as: UTF8.self).split(separator: "\n")
     let programs = lines.compactMap { $0.firstMatch(of: #/\.executable\(name: "(\w+)"/#)?.1 }
     #expect(programs == ["simulate", "follow"])
+  }
+
+  /// An app's developer reads these. The names of the machine's inputs and of settings that are
+  /// only this package's lead nowhere there.
+  @Test(arguments: [
+    "Sources/UpdateMachine/Machine/Status.swift",
+    "Sources/UpdateMachine/Driver/SyncSource.swift",
+    "Sources/UpdateMachine/Driver/UpdateMachine.swift",
+    "Sources/UpdateMachine/UpdateMachine.docc/OfflineChanges.md",
+    "Sources/UpdateMachine/UpdateMachine.docc/Guarantees.md",
+  ])
+  func `what an app's developer reads names what an app has`(path: String) throws {
+    let bytes = try #require(Repository().contents(of: path))
+    let words = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+      .filter { path.hasSuffix(".md") || $0.contains("///") }
+      .flatMap { $0.matches(of: #/`([\w.]+)`/#).map { $0.1.split(separator: ".").last ?? "" } }
+    let ours = [
+      "started", "stopped", "loggedOut", "retryRequested", "releaseTime", "resendFirst",
+      "resendCap", "deadlineCap",
+    ]
+    #expect(words.filter { ours.contains(String($0)) } == [])
   }
 
   @Test func `a public declaration is recognised behind attributes`() {

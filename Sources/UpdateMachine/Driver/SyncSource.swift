@@ -35,7 +35,7 @@
     func poll(after finger: Sync.Place, waits: Bool) async throws(SyncFailure) -> Sync.Batch
 
     /// Tells the server that a log is no longer needed. Best effort: called once, never repeated,
-    /// and cancelled after `UpdateMachine.releaseTime`.
+    /// and cancelled after five seconds.
     func release(_ log: Sync.Place.Log) async
 
     /// Sends mutations, to be run in their order. One push is out at a time, beside a register, a
