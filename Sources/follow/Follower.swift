@@ -148,7 +148,7 @@ actor Follower {
     for await report in reports {
       switch report {
       case .failure(let failure): lastTrouble = "unusable answer from the server: \(failure)"
-      case .store(let error): lastTrouble = "local storage: \(error)"
+      case .store(let error): lastTrouble = "\(error)"
       }
       printer.complain(lastTrouble)
     }

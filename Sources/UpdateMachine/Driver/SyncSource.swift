@@ -98,6 +98,15 @@
     }
   }
 
+  extension PushFailure: CustomStringConvertible {
+    public var description: String {
+      hasLeft
+        ? "A push got no answer (\(failure)). The server may have it. What may be sent twice is "
+          + "sent again; the app decides about the rest."
+        : "A push did not leave the device (\(failure)). Its changes wait, and are sent again."
+    }
+  }
+
   /// The answer to a register.
   public struct Registered<Snapshot: Sendable, Place: Finger>: Sendable {
     /// The server's state at ``finger``.
