@@ -70,6 +70,29 @@ import Testing
     #expect(words.filter { ours.contains(String($0)) } == [])
   }
 
+  /// An app has a `Board` or a `Post` of its own. It imports the simulator in its tests only, but
+  /// there its own types and ours would meet.
+  @Test func `no public type has a name of our example worlds`() {
+    let nouns = [
+      "Account", "Board", "Booking", "Chat", "Counter", "Directory", "Entry", "Inbox", "Ledger",
+      "Mailbox", "Message", "Note", "Notebook", "Person", "Post", "Record", "Shop", "Stock",
+      "Stream", "Table", "Task", "ToDo", "Wish",
+    ]
+    // These have types of protocols, `RecordChange` for one, which apps want.
+    let protocols = ["Message", "Record", "Stream", "Table"]
+    var names: Set<String> = []
+    for noun in nouns {
+      var roles = ["", "App", "Law", "Server", "User"]
+      if !protocols.contains(noun) { roles += ["Action", "Change", "Event", "Model", "State"] }
+      for role in roles { names.formUnion([noun + role, noun + "s" + role]) }
+    }
+    let types = Repository().swift.filter { file in
+      Self.most.contains { file.path.hasPrefix("Sources/\($0.0)/") }
+    }.flatMap(\.publicTypes)
+    #expect(types.count > 200)
+    #expect(types.filter(names.contains) == [])
+  }
+
   @Test func `a public declaration is recognised behind attributes`() {
     let file = SourceFile(
       path: "x.swift",
