@@ -31,7 +31,6 @@ let package = Package(
     .library(name: "LoopbackServer", targets: ["LoopbackServer"]),
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
-    .executable(name: "crash", targets: ["crash"]),
     .executable(name: "follow", targets: ["follow"]),
   ],
   targets: [

@@ -148,8 +148,8 @@ actor Follower {
     for await report in reports {
       switch report {
       case .failure(let failure): lastTrouble = "unusable answer from the server: \(failure)"
-      case .store(let error): lastTrouble = "local storage: \(error)"
-      case .nameShared: lastTrouble = "another program uses this store's name at the server"
+      case .store(let error): lastTrouble = "\(error)"
+      case .nameShared: lastTrouble = "\(report)"
       }
       printer.complain(lastTrouble)
     }

@@ -6,7 +6,7 @@ import Testing
   /// The most public declarations of each product: lines that begin with `public`, whatever
   /// attributes stand before it. Cases of enums and requirements of protocols are not counted.
   static let most = [
-    ("UpdateMachine", 471), ("MessageSync", 197), ("SyncProtocols", 547), ("ZulipSync", 250),
+    ("UpdateMachine", 490), ("MessageSync", 197), ("SyncProtocols", 548), ("ZulipSync", 250),
     ("Simulator", 250), ("SQLiteStore", 35), ("LoopbackServer", 92),
   ]
 
@@ -39,6 +39,58 @@ import Testing
       .flatMap(\.publicTypes)
     #expect(types.count > 30)
     #expect(types.filter(general.contains) == [])
+  }
+
+  /// What is built for our own checks is no product: an app would see it.
+  @Test func `the manifest's programs are those that a user runs`() throws {
+    let manifest = try #require(Repository().contents(of: "Package.swift"))
+    let lines = String(decoding: manifest, as: UTF8.self).split(separator: "\n")
+    let programs = lines.compactMap { $0.firstMatch(of: #/\.executable\(name: "(\w+)"/#)?.1 }
+    #expect(programs == ["simulate", "follow"])
+  }
+
+  /// An app's developer reads these. The names of the machine's inputs and of settings that are
+  /// only this package's lead nowhere there.
+  @Test(arguments: [
+    "Sources/UpdateMachine/Machine/Status.swift",
+    "Sources/UpdateMachine/Driver/SyncSource.swift",
+    "Sources/UpdateMachine/Driver/UpdateMachine.swift",
+    "Sources/UpdateMachine/UpdateMachine.docc/OfflineChanges.md",
+    "Sources/UpdateMachine/UpdateMachine.docc/Guarantees.md",
+  ])
+  func `what an app's developer reads names what an app has`(path: String) throws {
+    let bytes = try #require(Repository().contents(of: path))
+    let words = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+      .filter { path.hasSuffix(".md") || $0.contains("///") }
+      .flatMap { $0.matches(of: #/`([\w.]+)`/#).map { $0.1.split(separator: ".").last ?? "" } }
+    let ours = [
+      "started", "stopped", "loggedOut", "retryRequested", "releaseTime", "resendFirst",
+      "resendCap", "deadlineCap",
+    ]
+    #expect(words.filter { ours.contains(String($0)) } == [])
+  }
+
+  /// An app has a `Board` or a `Post` of its own. It imports the simulator in its tests only, but
+  /// there its own types and ours would meet.
+  @Test func `no public type has a name of our example worlds`() {
+    let nouns = [
+      "Account", "Board", "Booking", "Chat", "Counter", "Directory", "Entry", "Inbox", "Ledger",
+      "Mailbox", "Message", "Note", "Notebook", "Person", "Post", "Record", "Shop", "Stock",
+      "Stream", "Table", "Task", "ToDo", "Wish",
+    ]
+    // These have types of protocols, `RecordChange` for one, which apps want.
+    let protocols = ["Message", "Record", "Stream", "Table"]
+    var names: Set<String> = []
+    for noun in nouns {
+      var roles = ["", "App", "Law", "Server", "User"]
+      if !protocols.contains(noun) { roles += ["Action", "Change", "Event", "Model", "State"] }
+      for role in roles { names.formUnion([noun + role, noun + "s" + role]) }
+    }
+    let types = Repository().swift.filter { file in
+      Self.most.contains { file.path.hasPrefix("Sources/\($0.0)/") }
+    }.flatMap(\.publicTypes)
+    #expect(types.count > 200)
+    #expect(types.filter(names.contains) == [])
   }
 
   @Test func `a public declaration is recognised behind attributes`() {

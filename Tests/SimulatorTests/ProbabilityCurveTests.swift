@@ -77,7 +77,7 @@ import Testing
     let breaches = trace.events.filter { $0.who == "plant" }.map(\.step)
     #expect(breaches.contains { abs($0 - cause) <= 1 }, "\(cause), \(breaches)")
     let (low, high) = try #require(curve.steepest)
-    #expect(curve.percent(high) - curve.percent(low) >= 40)
+    #expect(curve.percent(high) - curve.percent(low) >= 30)
     #expect(curve.points.last.map(curve.percent) == 100)
     let lines = curve.lines(trace, oracle: oracle)
     #expect(lines.count <= Story.linesMaximum)

@@ -1,6 +1,7 @@
 import Simulator
 import SyncProtocols
 import Testing
+import UpdateMachine
 
 /// Tests what a story says of a failing run: the finding, the difference, the events that matter,
 /// and what is left.
@@ -75,6 +76,73 @@ import Testing
     let left = try #require(Story(result, trace)).left
     #expect(left.contains("user actions \(count), faults "))
     #expect(left.contains("background \(result.faults[.background]), network-changes "))
+  }
+
+  @Test func `a user's changes and decisions are counted, and told by name`() throws {
+    var faults = FaultSet.none
+    for fault in [Fault.background, .lostAnswer] { faults.insert(fault) }
+    let configuration = SimulationConfiguration(
+      seed: 3, faults: faults, isSwarm: false, plant: .neverAnswersAgain)
+    let (result, trace) = Simulation<LedgerApp>.trace(configuration)
+    let acts = trace.events.filter { $0.what.hasPrefix("the user ") }
+    let signals = ["backgrounded →", "foregrounded →", "networkChanged →", "retryRequested →"]
+    let told = trace.events.filter { event in signals.contains { event.what.hasPrefix($0) } }
+    #expect(acts.contains { $0.what.hasPrefix("the user mutates add, who now has ") })
+    #expect(acts.contains { $0.what.hasPrefix("the user mutates transfer, who now has ") })
+    #expect(acts.contains { $0.what.hasPrefix("the user discards #") })
+    #expect(result.userActions == Int64(acts.count + told.count))
+    let story = try #require(Story(result, trace))
+    #expect(story.left.contains("user actions \(acts.count + told.count) ("))
+    func count(_ word: String) -> Int {
+      acts.filter { $0.what.hasPrefix("the user \(word)") }.count
+    }
+    #expect(story.left.contains("add \(count("mutates add,")), "))
+    #expect(story.left.contains("transfer \(count("mutates transfer,"))"))
+    #expect(story.left.contains("discard \(count("discards"))"))
+  }
+
+  @Test func `a real driver's user is counted like that of a bare client`() {
+    let configuration = SimulationConfiguration(seed: 3, faults: .none, isSwarm: false)
+    let run = Simulation<LedgerApp>.run(configuration)
+    #expect(run.userActions > 10)
+    #expect(run.userActions == Simulation<LedgerApp>.runActors(configuration).result.userActions)
+  }
+
+  @Test func `an event without a description is told by what it holds`() throws {
+    let (_, trace) = Simulation<Plain>.trace(SimulationConfiguration(seed: 1))
+    let commits = trace.events.filter { $0.who == "server" && $0.what.hasPrefix("commit ") }
+    #expect(commits.contains { $0.what.hasSuffix(": add(3)") })
+    #expect(commits.allSatisfy { $0.what.contains(": add(") })
+  }
+
+  /// The least that an app says of itself.
+  private enum Plain: SimulatedApp {
+    enum Event: Hashable, Sendable { case add(Int) }
+
+    struct Sum: SyncModel, CustomStringConvertible {
+      typealias Refusal = Never
+      var sum: Int
+      var description: String { "\(sum)" }
+      init(snapshot: Int) { sum = snapshot }
+      mutating func apply(_ event: Event) { if case .add(let number) = event { sum += number } }
+    }
+
+    struct Total: ServerTruth, CustomStringConvertible {
+      var snapshot = 0
+      var description: String { "\(snapshot)" }
+      static func isDeletion(_ event: Event) -> Bool { false }
+      mutating func apply(_ event: Event) {
+        if case .add(let number) = event { snapshot += number }
+      }
+    }
+
+    typealias Model = Sum
+
+    static func beginning(_ choices: inout Choices) -> Total { Total() }
+
+    static func nextEvent(_ truth: Total, _ choices: inout Choices) -> Event {
+      .add(Int(choices.draw(.workload, in: 1...3)))
+    }
   }
 
   @Test func `a story tells what the network does to a message`() throws {

@@ -409,6 +409,16 @@ import UpdateMachine
     #expect(desk.push?.voided == [MutationID(1)])
   }
 
+  @Test func `a mutation that is tried again says that the server may have a copy`() throws {
+    var desk = Desk.started(Board(["a": 1]))
+    let tickets = try desk.send(.set("a", 2))
+    #expect(desk.box.pending.map(\.mayHaveCopy) == [false])
+    desk.fail(.rejected(RejectionCode("NO")))
+    desk.feed(.retried(tickets[0]))
+    #expect(desk.box.pending.map(\.mayHaveCopy) == [true])
+    #expect(!desk.box.canEdit(tickets[0]))
+  }
+
   @Test func `a mutation that the server itself refused may be edited`() throws {
     var desk = Desk.started(Board(["a": 1]))
     let tickets = try desk.send(.set("a", 2))

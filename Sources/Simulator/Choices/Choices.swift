@@ -64,6 +64,12 @@ public struct Choices: Sendable {
   /// The draws so far, in order.
   package private(set) var record: [Choice] = []
 
+  /// The client that the next draws are for, by number; `nil`: no single one. It changes no draw.
+  package var owner: Int?
+  /// The owner of each draw; empty unless the owners are noted.
+  private var owners: [Int?] = []
+  private var notesOwners = false
+
   /// The generators, by stream. Empty: draws beyond the replayed list return 0.
   private var generators: [SplitMix]
   /// The values to return, by stream; `nil`: draw anew.
@@ -79,7 +85,10 @@ public struct Choices: Sendable {
 
   /// Replays a list, each stream by itself; a stream that has run out returns 0. A value that is
   /// too large for its draw is lowered to the largest that fits.
-  package init(replaying record: [Choice]) {
+  ///
+  /// - Parameter notesOwners: whether ``record(without:)`` will be asked.
+  package init(replaying record: [Choice], notingOwners notesOwners: Bool = false) {
+    self.notesOwners = notesOwners
     generators = []
     var values = Stream.allCases.map { _ in [UInt64]() }
     for choice in record { values[Int(choice.stream.rawValue)].append(choice.value) }
@@ -99,7 +108,15 @@ public struct Choices: Sendable {
     precondition(bound > 0, "a draw needs a bound of at least 1")
     let value = next(Int(stream.rawValue), below: bound)
     record.append(Choice(stream: stream, value: value))
+    if notesOwners { owners.append(owner) }
     return value
+  }
+
+  /// The draws so far without those that were for one client. In a world without that client, the
+  /// others draw what they drew beside it, as far as they draw the same things.
+  package func record(without client: Int) -> [Choice] {
+    precondition(owners.count == record.count, "the owners were not noted")
+    return zip(record, owners).compactMap { choice, owner in owner == client ? nil : choice }
   }
 
   /// Draws a number from `range`; its lower end is the tamest.

@@ -39,7 +39,8 @@ extension Checker {
     _ server: Server, wasLoaded: Bool, at now: Moment
   ) {
     accounts[client].endsOutage = false
-    // The start of a process does not count as a user's action.
+    // The start of a process does not count as a user's action. A user's changes, decisions and
+    // windows are counted where the world performs them.
     if let signal = given.signal, signal != .started || wasLoaded {
       result.userActions += 1
     }

@@ -10,7 +10,7 @@ extension Simulation {
     of token: RunToken, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true }
   ) -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle)? {
-    let (result, trace, record) = live(
+    let (result, trace, choices) = live(
       token.configuration, Choices(replaying: token.choices.record), Trace())
     guard let oracle = result.finding?.oracle else { return nil }
     let curve = ProbabilityCurve(
@@ -18,7 +18,8 @@ extension Simulation {
     ) { step, seed in
       let count = Int(trace.choices[Int(step)])
       let other = live(
-        token.configuration, Choices(replaying: Array(record.prefix(count)), then: seed), nil)
+        token.configuration, Choices(replaying: Array(choices.record.prefix(count)), then: seed),
+        nil)
       return other.result.finding?.oracle == oracle
     }
     return (curve, trace, oracle)

@@ -18,6 +18,8 @@ package struct Story: Sendable {
   package var othersCount: Int
   /// The run itself.
   package var result: RunResult
+  /// The changes that the users of all clients made and decided about, by name.
+  var changes: [(name: String, count: Int64)]
   /// How it was made small; `nil`: it is as drawn.
   package var shrunk: Shrunk?
 
@@ -31,6 +33,7 @@ package struct Story: Sendable {
     self.finding = finding
     self.result = result
     self.shrunk = shrunk
+    changes = trace.changes
     difference = WordDifference(from: finding.expected, to: finding.found)
     // Descriptions of what is held are useful only in the whole conversation.
     let all = trace.events.filter { !$0.isPicture }
@@ -69,24 +72,30 @@ package struct Story: Sendable {
     return lines.map { fitted($0) }
   }
 
-  /// A text like "Choices left 10 of 161, faults left 2 (crash, storm), user actions left 0; 70
-  /// steps …".
+  /// A text like "Left: choices 10 of 161, clients 1, steps 70, user actions 3 (add 2, rename),
+  /// faults 2 (crash, storm); made small in 310 runs".
   package var left: String {
     let struck = Fault.allCases.filter { result.faults[$0] > 0 }
-    let count = struck.reduce(0) { $0 + result.faults[$1] }
-    var faults = "\(count)"
-    for (index, fault) in struck.enumerated() {
-      faults += (index == 0 ? " (" : ", ") + fault.name
-      if result.faults[fault] > 1 { faults += " \(result.faults[fault])" }
-    }
-    if !struck.isEmpty { faults += ")" }
+      .map { (name: $0.name, count: result.faults[$0]) }
+    let actions = Story.counted(result.userActions, changes)
+    let faults = Story.counted(struck.reduce(0) { $0 + $1.count }, struck)
     guard let shrunk else {
-      return "In all: choices \(result.choices), steps \(result.steps), user actions "
-        + "\(result.userActions), faults \(faults)"
+      return "In all: choices \(result.choices), steps \(result.steps), user actions \(actions), "
+        + "faults \(faults)"
     }
     return "Left: choices \(shrunk.choicesLeft) of \(shrunk.choicesBefore), clients "
-      + "\(shrunk.token.configuration.clients), steps \(result.steps), user actions "
-      + "\(result.userActions), faults \(faults); made small in \(shrunk.runs) runs"
+      + "\(shrunk.token.configuration.clients), steps \(result.steps), user actions \(actions), "
+      + "faults \(faults); made small in \(shrunk.runs) runs"
+  }
+
+  /// A number and what it consists of, like "3 (add 2, rename)".
+  private static func counted(_ count: Int64, _ parts: [(name: String, count: Int64)]) -> String {
+    var text = "\(count)"
+    for (index, part) in parts.enumerated() {
+      text += (index == 0 ? " (" : ", ") + part.name
+      if part.count > 1 { text += " \(part.count)" }
+    }
+    return parts.isEmpty ? text : text + ")"
   }
 
   // MARK: Events

@@ -16,8 +16,9 @@ public struct RunResult: Sendable {
   public var convergence: TimeSpan = .zero
   /// How often each fault struck.
   public var faults = FaultCounts()
-  /// How often a user or the system acted on a running app: stop, log out, go to the background and
-  /// back, change the network, try again.
+  /// How often a user or the system acted on a running app: made a change or decided about one,
+  /// opened or moved a window; stopped it, logged out, went to the background and back, changed the
+  /// network, tried again.
   package var userActions: Int64 = 0
   /// The statuses reached, one bit each (`MachineStatus.code`).
   package var statuses: UInt64 = 0

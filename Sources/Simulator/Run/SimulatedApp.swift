@@ -102,8 +102,9 @@ public protocol SimulatedApp: Sendable {
   /// `description`.
   static func describe(_ truth: Truth) -> String
 
-  /// Describes an event on one line, for a conversation. By default its `description`, or "" if it
-  /// has none.
+  /// Describes an event on one line, for a conversation. By default its `description`, or if it has
+  /// none, the cases and values that Swift prints of it. (Embedded Swift cannot print those: there
+  /// the default is "".)
   static func describe(_ event: Truth.Change) -> String
 }
 
@@ -118,7 +119,11 @@ extension SimulatedApp {
 
   public static func endOfBreaches(_ truth: Truth) -> Truth.Change? { nil }
 
-  public static func describe(_ event: Truth.Change) -> String { "" }
+  #if hasFeature(Embedded)
+    public static func describe(_ event: Truth.Change) -> String { "" }
+  #else
+    public static func describe(_ event: Truth.Change) -> String { "\(event)" }
+  #endif
 
   public static func clientName(of model: Model) -> UInt64? { model.client?.number }
 

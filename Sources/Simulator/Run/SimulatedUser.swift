@@ -156,6 +156,20 @@ where Sync.Batch.Event == Model.Event {
   case signals(AppSignal)
 }
 
+extension UserAction {
+  /// The name of a change, or of what is done to one; `nil`: the action changes nothing on the
+  /// server.
+  var change: String? {
+    switch self {
+    case .mutates(let change): change.name
+    case .decides(.retried): "retry"
+    case .decides(.edited): "edit"
+    case .decides(.discarded): "discard"
+    case .opens, .changes, .changesLists, .signals: nil
+    }
+  }
+}
+
 extension UserAction: CustomStringConvertible {
   /// A text like "mutates add", "discards #3" or "opens a window".
   public var description: String {

@@ -41,6 +41,10 @@ public struct Trace: Sendable {
   /// The messages between clients and server, and what lasts beside their lanes.
   var drawing = SpaceTime(title: "", lanes: [])
 
+  /// The names of the changes that users made and decided about, each with how often, in the order
+  /// of the first.
+  private(set) var changes: [(name: String, count: Int64)] = []
+
   private var breaches: Int64 = 0
 
   package init() {}
@@ -62,6 +66,14 @@ public struct Trace: Sendable {
   }
 
   mutating func noteInput(_ input: MachineInput) { inputs.append(input) }
+
+  mutating func noteChange(_ name: String) {
+    if let index = changes.firstIndex(where: { $0.name == name }) {
+      changes[index].count += 1
+    } else {
+      changes.append((name, 1))
+    }
+  }
 
   /// Notes how often the server has broken its contract so far; returns whether the count is new.
   mutating func noteBreaches(_ count: Int64) -> Bool {

@@ -74,6 +74,16 @@ package struct Shrinker: Sendable {
     return fails
   }
 
+  /// As ``tries(while:_:)`` with a list that has lost choices. It is kept if it leads to the same
+  /// failure.
+  mutating func tries(
+    _ record: [Choices.Choice], while goesOn: (Shrinker) -> Bool, _ fails: () -> Bool
+  ) -> Bool? {
+    let fails = tries(while: goesOn, fails)
+    if fails == true { best = ChoiceLists(record) }
+    return fails
+  }
+
   /// The arguments of one shrinking.
   private struct Attempt {
     var budget: Int64

@@ -64,13 +64,16 @@ public enum Simulation<App: SimulatedApp> {
     guard let oracle = replay(record, configuration).finding?.oracle else { return nil }
     var shrinking = RunShrinking(configuration, record, budget: budget, while: goesOn) {
       replay($0, $1).finding?.oracle == oracle
+    } without: { client, record, configuration in
+      let choices = Choices(replaying: record, notingOwners: true)
+      return live(configuration, choices, nil).choices.record(without: client)
     }
     return shrinking.shrunk()
   }
 
   /// The choices that a run draws.
   package static func choices(of configuration: SimulationConfiguration) -> [Choices.Choice] {
-    live(configuration, Choices(seed: configuration.seed), nil).record
+    live(configuration, Choices(seed: configuration.seed), nil).choices.record
   }
 
   // MARK: The one place that runs worlds
@@ -83,10 +86,10 @@ public enum Simulation<App: SimulatedApp> {
   @_specialize(where App == PostsApp)
   static func live(
     _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
-  ) -> (result: RunResult, trace: Trace, record: [Choices.Choice]) {
+  ) -> (result: RunResult, trace: Trace, choices: Choices) {
     var world = World<App>(configuration: configuration, choices: choices, trace: trace)
     let result = world.run()
-    return (result, world.trace ?? Trace(), world.choices.record)
+    return (result, world.trace ?? Trace(), world.choices)
   }
 
   #if !hasFeature(Embedded)

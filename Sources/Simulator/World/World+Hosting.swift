@@ -56,11 +56,13 @@ extension World {
     _ action: App.User.Action, from before: Client.Body, _ effects: Client.Body.Effects,
     on client: Int
   ) {
+    checker.result.userActions += 1
     clients[client].user.acted(action, from: before, to: clients[client].body, at: now)
     if isTraced {
       let words = clients[client].user.words(clients[client].body)
       let holds = words.isEmpty ? "" : ", who now has \(words)"
       note(who(client), "the user \(action)\(holds)", about: client)
+      if let change = action.change { trace?.noteChange(change) }
     }
     judge(client, clients[client].held, nil, effects)
   }

@@ -103,10 +103,12 @@ struct World<App: SimulatedApp> {
   mutating func begin() {
     if World.isPartial { history = [server.truth] }
     for client in clients.indices {
+      choices.owner = client
       agenda.add(
         .happens(client: client, .starts),
         at: now + .milliseconds(choices.draw(.users, in: 0...2000)))
     }
+    choices.owner = nil
     agenda.add(
       .workload, at: now + .milliseconds(choices.draw(.workload, in: 1...faultPlan.workloadGap)))
     agenda.add(
@@ -175,6 +177,8 @@ struct World<App: SimulatedApp> {
 
   /// Takes one step. Returns `false` if its target is gone.
   private mutating func perform(_ step: Step) -> Bool {
+    choices.owner = client(of: step)
+    defer { choices.owner = nil }
     switch step {
     case .requestArrives(let exchange): requestArrives(exchange)
     case .snapshotIsReady(let exchange, let queue): snapshotIsReady(exchange, queue: queue)
@@ -206,6 +210,23 @@ struct World<App: SimulatedApp> {
     case .judgement: break
     }
     return true
+  }
+
+  /// The client that a step is about; `nil`: no single one.
+  private func client(of step: Step) -> Int? {
+    switch step {
+    case .requestArrives(let exchange), .snapshotIsReady(let exchange, _),
+      .answerArrives(let exchange):
+      exchanges[exchange].client
+    case .timerFires(let client, _, _), .sleepEnds(let client, _, _),
+      .writeEnds(let client, _, _, _), .happens(let client, _), .isErased(let client, _),
+      .rowsAreRead(let client, _), .userActs(let client, _), .fetches(let client, _, _),
+      .pushes(let client, _, _):
+      client
+    case .releaseArrives, .serverIsDue, .workload, .disturbance, .serverRecovers,
+      .serverIsSupportedAgain, .judgement:
+      nil
+    }
   }
 
   // MARK: Time and trace

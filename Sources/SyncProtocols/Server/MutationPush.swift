@@ -58,3 +58,8 @@ public struct ChangeRefusal: Error, Hashable, Sendable {
   @inlinable
   public init(_ text: String) { code = RejectionCode(text) }
 }
+
+extension ChangeRefusal: CustomStringConvertible {
+  /// The text of the code.
+  public var description: String { code.text }
+}

@@ -42,7 +42,7 @@
     func poll(after finger: Sync.Place, waits: Bool) async throws(SyncFailure) -> Sync.Batch
 
     /// Tells the server that a log is no longer needed. Best effort: called once, never repeated,
-    /// and cancelled after `UpdateMachine.releaseTime`.
+    /// and cancelled after five seconds.
     func release(_ log: Sync.Place.Log) async
 
     /// Sends mutations, to be run in their order. One push is out at a time, beside a register, a
@@ -102,6 +102,15 @@
     public init(_ failure: SyncFailure, hasLeft: Bool = true) {
       self.failure = failure
       self.hasLeft = hasLeft
+    }
+  }
+
+  extension PushFailure: CustomStringConvertible {
+    public var description: String {
+      hasLeft
+        ? "A push got no answer (\(failure)). The server may have it. What may be sent twice is "
+          + "sent again; the app decides about the rest."
+        : "A push did not leave the device (\(failure)). Its changes wait, and are sent again."
     }
   }
 

@@ -72,4 +72,18 @@
     case unwritable(String)
   }
 
+  extension StoreError: CustomStringConvertible {
+    public var description: String {
+      switch self {
+      case .failed(let reason):
+        "The store failed. A save is tried again; if this goes on, look at the disk. \(reason)"
+      case .unreadable(let reason):
+        "What is saved cannot be read. It is set aside, and the server is asked anew. \(reason)"
+      case .unwritable(let reason):
+        "The app's own code threw when it encoded what is to be saved. Nothing is saved until it "
+          + "can be. \(reason)"
+      }
+    }
+  }
+
 #endif

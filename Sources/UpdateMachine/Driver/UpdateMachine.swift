@@ -214,7 +214,7 @@
     }
 
     /// Logs the account out. The model is dropped at once. The saved form is erased, after any
-    /// write under way. The server's log is released, which may take `releaseTime`. Returns when
+    /// write under way. The server's log is released, which may take five seconds. Returns when
     /// all that is done and `run()`, if it was going on, has nothing more to do. May be called
     /// without `run()`: then it reads the saved form first, to know what to release.
     ///

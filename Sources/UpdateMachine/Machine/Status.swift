@@ -28,14 +28,18 @@ public enum MachineStatus: Hashable, Sendable {
     case pausing
   }
 
-  /// Why a machine is halted, and which signals let it go on. `started` always does;
-  /// `retryRequested` only while a wake is left.
+  /// Why a machine is halted, and what the app calls to go on.
+  /// ``UpdateMachine/run(inForeground:)`` always helps, after ``UpdateMachine/stop()``.
+  /// ``UpdateMachine/retryNow()`` helps three times in a row, and then once in 10 s.
   public enum Halt: Hashable, Sendable {
-    /// The server refused the credentials. Signals: `credentialsChanged`, `retryRequested`.
+    /// The server refused the credentials. Call ``UpdateMachine/credentialsChanged()`` when the
+    /// source has new ones, or ``UpdateMachine/retryNow()``.
     case credentials
-    /// Client and server do not understand each other. Signal: `retryRequested`.
+    /// Client and server do not understand each other. Call ``UpdateMachine/retryNow()``, best
+    /// after an update of either.
     case unsupported
-    /// `stopped` or `loggedOut`. Signal: `started`.
+    /// The app called ``UpdateMachine/stop()`` or ``UpdateMachine/logOut()``, or cancelled the task
+    /// that ran it. Call ``UpdateMachine/run(inForeground:)``.
     case stopped
   }
 }

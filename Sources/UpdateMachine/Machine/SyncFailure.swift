@@ -46,6 +46,18 @@ public struct RejectionCode: Hashable, Sendable {
   public static var unreadable: RejectionCode { RejectionCode("UNREADABLE") }
 }
 
+extension RejectionCode: CustomStringConvertible {
+  /// A sentence about the code. The server's own text is ``text``.
+  public var description: String {
+    switch self {
+    case .none: "The server gave no code. Its log may say more."
+    case .nameLost:
+      "The change may be at the server, under a client ID that was lost. Retry or discard it."
+    default: "The server's code is \(text). Its documentation says what helps."
+    }
+  }
+}
+
 extension SyncFailure: CustomStringConvertible {
   public var description: String {
     switch self {

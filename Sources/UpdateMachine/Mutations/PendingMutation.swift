@@ -14,7 +14,7 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   /// Whether the server may have an earlier copy: it was uncertain, or refused with a whole push,
   /// and is tried again. An echo of that copy acknowledges it. So it may not be edited or
   /// coalesced.
-  @usableFromInline package internal(set) var mayHaveCopy = false
+  public internal(set) var mayHaveCopy = false
   /// The outbox's version of its last change that must be durable.
   @usableFromInline var version: OutboxVersion
 
