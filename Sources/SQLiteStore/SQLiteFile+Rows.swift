@@ -3,12 +3,10 @@ public import UpdateMachine
 // The store's requests as SQL statements.
 
 extension SQLiteFile {
-  /// - Parameter claim: who loads it, and has it from now on.
   func load(
-    _ name: String, leaving tables: [StoredTable], by claim: Claim
+    _ name: String, leaving tables: [StoredTable]
   ) throws(StoreError) -> SavedRows? {
-    claims[name] = claim
-    return try perform { connection throws(SQLiteFailure) in
+    try perform { connection throws(SQLiteFailure) in
       guard let kept = try connection.replica(named: name) else { return nil }
       var rows: [(key: StoredKey, value: [UInt8])] = []
       // Loads the tables between the omitted ones, so that the omitted rows are not even scanned.
@@ -24,10 +22,9 @@ extension SQLiteFile {
   }
 
   func rows(
-    for queries: [RowQuery], of name: String, by claim: Claim
+    for queries: [RowQuery], of name: String
   ) throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
-    try check(claim, of: name)
-    return try perform { connection throws(SQLiteFailure) in
+    try perform { connection throws(SQLiteFailure) in
       guard let kept = try connection.replica(named: name) else { return queries.map { _ in [] } }
       var answers: [[(key: StoredKey, value: [UInt8])]] = []
       for query in queries { answers.append(try connection.rows(for: query, of: kept.id)) }
@@ -35,8 +32,7 @@ extension SQLiteFile {
     }
   }
 
-  func append(_ entry: JournalEntry, to name: String, by claim: Claim) throws(StoreError) {
-    try check(claim, of: name)
+  func append(_ entry: JournalEntry, to name: String) throws(StoreError) {
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
         guard let kept = try connection.replica(named: name) else { throw .nothingSaved }
@@ -53,8 +49,7 @@ extension SQLiteFile {
     }
   }
 
-  func checkpoint(_ form: SavedRows, to name: String, by claim: Claim) throws(StoreError) {
-    try check(claim, of: name)
+  func checkpoint(_ form: SavedRows, to name: String) throws(StoreError) {
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
         let id: Int64
@@ -70,8 +65,7 @@ extension SQLiteFile {
     }
   }
 
-  func setAside(_ name: String, by claim: Claim) throws(StoreError) {
-    try check(claim, of: name)
+  func setAside(_ name: String) throws(StoreError) {
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
         let statement = try connection.statement(
@@ -126,16 +120,6 @@ extension SQLiteFile {
       var rows: [(key: StoredKey, value: [UInt8])] = []
       try connection.load(kept.id, tables: 0..<256, into: &rows)
       return SavedRows(rows: rows, writtenAt: kept.writtenAt)
-    }
-  }
-
-  /// Throws if another machine has loaded the replica since. What it wrote must not be overwritten.
-  private func check(_ claim: Claim, of name: String) throws(StoreError) {
-    let owner = claims[name] ?? claim
-    claims[name] = owner
-    guard owner === claim else {
-      throw .failed(
-        "Another machine uses the store \"\(name)\" in \(path). Give each one its own name.")
     }
   }
 

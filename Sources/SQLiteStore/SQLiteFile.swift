@@ -47,8 +47,6 @@ public actor SQLiteFile {
   private nonisolated let executor = SerialQueueExecutor(label: "SQLiteStore")
   private nonisolated let settings: SQLiteSettings
   private var opened: Opening.Opened?
-  /// Who has a replica: the last that has loaded it.
-  var claims: [String: Claim] = [:]
 
   private init(at path: String, settings: SQLiteSettings) {
     self.path = path
@@ -82,8 +80,7 @@ public actor SQLiteFile {
     self.opened = opened
   }
 
-  /// The replica with this name. Only one machine at a time may use it. If a second one loads it,
-  /// the calls of the first fail from then on, and it says so in its reports.
+  /// The replica with this name. Only one machine at a time may use it.
   public nonisolated func store(named name: String) -> SQLiteStore {
     SQLiteStore(file: self, name: name)
   }

@@ -10,33 +10,27 @@ public struct SQLiteStore: SyncStore {
   public let file: SQLiteFile
   /// Its name in the file.
   public let name: String
-  private let claim = Claim()
-
-  init(file: SQLiteFile, name: String) {
-    self.file = file
-    self.name = name
-  }
 
   /// Loads the rows in key order. Throws `unreadable` if one of them is damaged.
   public func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
-    try await file.load(name, leaving: tables, by: claim)
+    try await file.load(name, leaving: tables)
   }
 
   /// Writes one transaction. Throws `unreadable` if there is no saved form that the step could
   /// extend.
   public func append(_ entry: JournalEntry) async throws(StoreError) {
-    try await file.append(entry, to: name, by: claim)
+    try await file.append(entry, to: name)
   }
 
   /// Writes one transaction.
   public func checkpoint(_ form: SavedRows) async throws(StoreError) {
-    try await file.checkpoint(form, to: name, by: claim)
+    try await file.checkpoint(form, to: name)
   }
 
   /// Sets the replica aside. Its rows stay in the file, under its name and a number, and are never
   /// read again by this store. ``SQLiteFile/replicas()`` lists them, and ``SQLiteFile/rows(of:)``
   /// reads them.
-  public func setAside() async throws(StoreError) { try await file.setAside(name, by: claim) }
+  public func setAside() async throws(StoreError) { try await file.setAside(name) }
 
   /// Deletes the replica, and everything set aside under its name, because the user has logged out.
   /// The bytes are overwritten. The file does not shrink; its space is reused.
@@ -47,12 +41,9 @@ public struct SQLiteStore: SyncStore {
   public func rows(
     for queries: [RowQuery]
   ) async throws(StoreError) -> [[(key: StoredKey, value: [UInt8])]] {
-    try await file.rows(for: queries, of: name, by: claim)
+    try await file.rows(for: queries, of: name)
   }
 }
-
-/// Tells one user of a replica from another.
-final class Claim: Sendable {}
 
 /// A replica in a file.
 public struct KeptReplica: Hashable, Sendable {

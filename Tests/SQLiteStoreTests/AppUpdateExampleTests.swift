@@ -89,34 +89,6 @@ private struct Pantry: StorableModel, Codable, Equatable {
     #expect(try await file.rows(of: gone) == nil)
     await file.close()
   }
-
-  @Test func `a second machine on one name stops the first from writing over it`() async throws {
-    let shelf = try Shelf()
-    let file = try await SQLiteFile.open(at: shelf.path)
-    let (one, other) = (file.store(named: "a"), file.store(named: "a"))
-    let key = StoredKey(StoredTable(16), [])
-    let now = WallTime(milliseconds: 1)
-    let form = SavedRows(rows: [(key, [1])], writtenAt: now)
-    #expect(try await one.load() == nil)
-    try await one.checkpoint(form)
-    #expect(try await other.load()?.rows.count == 1)
-    try await other.append(JournalEntry(rows: [StoredRow(key, [2])], writtenAt: now))
-    let error = StoreError.failed(
-      "Another machine uses the store \"a\" in \(shelf.path). Give each one its own name.")
-    await #expect(throws: error) {
-      try await one.append(JournalEntry(rows: [StoredRow(key, [3])], writtenAt: now))
-    }
-    await #expect(throws: error) { try await one.checkpoint(form) }
-    await #expect(throws: error) { try await one.setAside() }
-    #expect(try await other.load()?.rows.first?.value == [2])
-    // Loaded again, the first has it, and the other must not write.
-    #expect(try await one.load()?.rows.first?.value == [2])
-    try await one.append(JournalEntry(rows: [StoredRow(key, [3])], writtenAt: now))
-    await #expect(throws: error) {
-      try await other.append(JournalEntry(rows: [StoredRow(key, [4])], writtenAt: now))
-    }
-    await file.close()
-  }
 }
 
 private enum Seat: ViewMutation, Storable, Codable {

@@ -271,18 +271,24 @@
       } catch {
         // A load that was cut short says nothing about what is saved: the next run repeats it.
         let failure = Task.isCancelled ? .cutShort : error.failure
-        guard failure == .unreadable, let changes = await loadChanges() else {
+        guard failure == .unreadable else {
           return await storeFails(id, error, .loadFailed(failure))
         }
-        await storeFails(id, error, .changesLoaded(changes))
+        await loadChanges(id, error)
       }
     }
 
-    private nonisolated func loadChanges() async -> SavedChanges<Change>? {
+    /// Reads the user's changes of a form that could not be read whole.
+    private nonisolated func loadChanges(_ id: OperationID, _ whole: StoreError) async {
       do throws(StoreError) {
-        return try await store?.loadChanges()
+        guard let changes = try await store?.loadChanges() else {
+          return await storeFails(id, whole, .loadFailed(.unreadable))
+        }
+        await storeFails(id, whole, .changesLoaded(changes))
       } catch {
-        return nil  // The failure of the whole form is what is reported.
+        let failure = Task.isCancelled ? .cutShort : error.failure
+        let told = failure == .unreadable ? whole : error
+        await storeFails(id, told, .loadFailed(failure))
       }
     }
 

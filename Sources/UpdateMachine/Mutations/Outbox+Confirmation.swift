@@ -24,6 +24,7 @@ extension Outbox {
     if let index = queue.firstIndex(where: { isBeingStored($0, below: last.next) }) {
       unmark(from: index)
     }
+    let confirmedBefore = confirmed
     confirmed = last
     voided.removeAll { $0 <= last }
     // Only another outbox with our client ID (a copied saved form) can have sent these. Skip their
@@ -48,7 +49,7 @@ extension Outbox {
       guard id > .none, id <= last, id > refusedLast || refused[index].mayHaveCopy else { continue }
       size -= refused.remove(at: index).change.boundedSize
     }
-    let isRead = countsIDs && confirmUnreadable(through: last, refusal: refusal)
+    let isRead = countsIDs && confirmUnreadable(after: confirmedBefore, through: last, refusal)
     guard count > 0 || refused.count < before || isRead else { return }
     sending.resendAt = nil
     sending.resends.reset()
@@ -111,6 +112,9 @@ extension Outbox {
     for pending in queue {
       guard case .accepted(let id, _) = pending.stage else { continue }
       sending.askedThrough = max(sending.askedThrough, id)
+    }
+    for item in unreadable where item.isAccepted {
+      sending.askedThrough = max(sending.askedThrough, item.id ?? .none)
     }
   }
 
@@ -189,6 +193,7 @@ extension Outbox {
       takeBackIDs(above: refusal.id)
     } else {
       lastID = queue.reduce(refusal.id) { max($0, $1.id ?? .none) }
+      lastID = unreadable.reduce(lastID) { max($0, $1.id ?? .none) }
     }
     for earlier in 0..<index {
       if let id = queue[earlier].id, !queue[earlier].isAccepted {
@@ -223,9 +228,13 @@ extension Outbox {
   /// An old push may carry the void ID, which must not name another mutation by then. And the
   /// server would wait for an ID that is left out.
   private mutating func takeBackIDs(above refused: MutationID) {
-    guard let void = voided.last, void > refused else {
+    let isKept = unreadable.contains { $0.id.map { $0 > refused } ?? false }
+    guard isKept || voided.last.map({ $0 > refused }) ?? false else {
       lastID = refused
       return
+    }
+    for index in unreadable.indices where unreadable[index].id.map({ $0 > refused }) ?? false {
+      unreadable[index].mayBeVoid = true
     }
     voided.removeAll { $0 > refused }
     var id = refused
@@ -314,7 +323,13 @@ extension Outbox {
       size -= refused[index].change.boundedSize
       discards += refused.remove(at: index).tickets.ranges
     } else if let index = unreadable.firstIndex(where: { $0.tickets.contains(ticket) }) {
-      discards += unreadable.remove(at: index).tickets.ranges
+      let item = unreadable.remove(at: index)
+      discards += item.tickets.ranges
+      // The server would wait for its ID.
+      if countsIDs, let id = item.id, id > confirmed, !voided.contains(id) {
+        voided.append(id)
+        voided.sort()
+      }
     }
     forgetOldest()
     noteDecision(ticket, at: now, &effects)

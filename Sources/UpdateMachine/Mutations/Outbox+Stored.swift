@@ -67,34 +67,14 @@ extension Outbox where Change: Storable {
     stored = version
     unreadable.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
     for index in unreadable.indices {
-      unreadable[index].mayBeVoid = unreadable[index].id.map { voided.contains($0) } ?? false
+      let id = unreadable[index].id ?? .none
+      unreadable[index].mayBeVoid = id <= confirmed || voided.contains(id)
     }
-    if countsIDs { placeReadAgain() }
     size = measuredSize
-    if let violation = violation() { throw StoredFormError(expected: violation.rule) }
-  }
-
-  /// Finds a place for what an earlier version of the app could not read and this one can. If its
-  /// ID is void by now, it is set aside: under another ID it could be made twice, so that is for
-  /// the user to decide. If it never left, it stands behind those that have gone ahead of it.
-  private mutating func placeReadAgain() {
-    let lost = MutationRefusal(.none, .unreadable)
-    for index in queue.indices.reversed() {
-      guard let id = queue[index].id, id <= confirmed || voided.contains(id) else { continue }
-      let pending = queue.remove(at: index)
-      refused.append(
-        Refused(
-          tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: lost,
-          mayHaveCopy: true, version: pending.version))
-    }
-    refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
-    while let lastSent = queue.lastIndex(where: { $0.id != nil }),
-      let index = queue[..<lastSent].firstIndex(where: { $0.id == nil })
-    {
-      var pending = queue.remove(at: index)
-      pending.rank = max(pending.rank, nextRank)
-      queue.append(pending)
-    }
+    // What was read stays as it is saved, so that the next step writes what moves.
+    var placed = self
+    placed.placeReadAgain()
+    if let violation = placed.violation() { throw StoredFormError(expected: violation.rule) }
   }
 
   private var numbers: OutboxNumbers {

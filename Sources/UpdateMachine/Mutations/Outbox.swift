@@ -200,6 +200,7 @@ package struct Outbox<Change: Mutation>: Sendable {
   package mutating func restored(in incarnation: Incarnation = Incarnation(0)) {
     sending = Sending()
     sending.incarnation = incarnation
+    placeReadAgain()
     stored = version
     queueVersion += 1
     size = measuredSize  // This version of the app may measure differently.

@@ -60,14 +60,52 @@ extension Outbox {
     persist(&effects)
   }
 
-  /// Takes out the unreadable changes that the server has run: it counts their IDs, and was never
-  /// told that they are void. Returns whether there were any.
-  mutating func confirmUnreadable(through last: MutationID, refusal: MutationRefusal?) -> Bool {
+  /// Takes out the unreadable changes that the server has run: it counts their IDs now, and was
+  /// never told that they are void. Returns whether there were any.
+  mutating func confirmUnreadable(
+    after first: MutationID, through last: MutationID, _ refusal: MutationRefusal?
+  ) -> Bool {
     let before = unreadable.count
     unreadable.removeAll { item in
-      guard let id = item.id, !item.mayBeVoid else { return false }
+      guard let id = item.id, id > first, !item.mayBeVoid else { return false }
       return id <= last && id != refusal?.id
     }
     return unreadable.count < before
+  }
+
+  /// Finds a place for what an earlier version of the app could not read and this one can. If its
+  /// ID is void by now, it is set aside: under another ID it could be made twice, so that is for
+  /// the user to decide. If it never left, it stands behind those that have gone ahead of it.
+  mutating func placeReadAgain() {
+    guard countsIDs else { return }
+    for index in refused.indices {
+      let id = refused[index].refusal.id
+      guard id > knownRefusal, !voided.contains(id) else { continue }
+      refused[index].refusal = MutationRefusal(.none, refused[index].refusal.code)
+      refused[index].mayHaveCopy = true
+    }
+    let lost = MutationRefusal(.none, .unreadable)
+    for index in queue.indices.reversed() {
+      guard let id = queue[index].id, id <= confirmed || voided.contains(id) else { continue }
+      let pending = queue.remove(at: index)
+      refused.append(
+        Refused(
+          tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: lost,
+          mayHaveCopy: true, version: pending.version))
+    }
+    refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+    while let lastSent = queue.lastIndex(where: { $0.id != nil }),
+      let index = queue[..<lastSent].firstIndex(where: { $0.id == nil })
+    {
+      var pending = queue.remove(at: index)
+      pending.rank = max(pending.rank, nextRank)
+      queue.append(pending)
+    }
+    // If it is tried again, what has an ID must keep it.
+    guard let sent = queue.last(where: { $0.id != nil })?.rank else { return }
+    for index in refused.indices
+    where refused[index].rank < sent && !voided.contains(refused[index].refusal.id) {
+      refused[index].rank = nextRank
+    }
   }
 }
