@@ -110,7 +110,7 @@ extension SQLiteFile {
   }
 
   /// Returns all rows of a replica, also of one that was set aside; `nil`: it is gone. Throws
-  /// `unreadable` if one of them is damaged. ``SavedReplica/changes(in:)`` finds the user's changes
+  /// `unreadable` if one of them is damaged. `SavedReplica.changes(in:)` finds the user's changes
   /// in them.
   public func rows(of replica: KeptReplica) throws(StoreError) -> SavedRows? {
     try perform { connection throws(SQLiteFailure) in
