@@ -237,7 +237,11 @@ struct ToldStore<Base: SyncStore>: SyncStore {
     try await store.checkpoint(form)
   }
 
-  func setAside() async throws(StoreError) { try await store.setAside() }
+  func replace(with form: SavedRows) async throws(StoreError) {
+    line.tell(.phase(.checkpointing))
+    defer { line.tell(.phase(.between)) }
+    try await store.replace(with: form)
+  }
 
   func erase() async throws(StoreError) { try await store.erase() }
 }

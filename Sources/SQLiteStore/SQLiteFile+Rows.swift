@@ -65,16 +65,13 @@ extension SQLiteFile {
     }
   }
 
-  func setAside(_ name: String) throws(StoreError) {
+  /// Sets the replica aside, and writes another in its place.
+  func replace(_ name: String, with form: SavedRows) throws(StoreError) {
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
-        let statement = try connection.statement(
-          """
-          UPDATE replica SET aside = (SELECT max(aside) + 1 FROM replica WHERE name = ?1)
-          WHERE name = ?1 AND aside = 0
-          """)
-        try statement.bind(1, name)
-        try statement.run()
+        try connection.setAside(name)
+        let id = try connection.addReplica(named: name, at: form.writtenAt)
+        for row in form.rows { try connection.put(row.key, row.value, into: id) }
       }
     }
   }
@@ -165,6 +162,16 @@ extension Connection {
     try statement.bind(2, writtenAt.milliseconds)
     try statement.run()
     return lastID
+  }
+
+  fileprivate func setAside(_ name: String) throws(SQLiteFailure) {
+    let statement = try statement(
+      """
+      UPDATE replica SET aside = (SELECT max(aside) + 1 FROM replica WHERE name = ?1)
+      WHERE name = ?1 AND aside = 0
+      """)
+    try statement.bind(1, name)
+    try statement.run()
   }
 
   fileprivate func setWrittenAt(_ time: WallTime, of id: Int64) throws(SQLiteFailure) {

@@ -27,10 +27,12 @@ public struct SQLiteStore: SyncStore {
     try await file.checkpoint(form, to: name)
   }
 
-  /// Sets the replica aside. Its rows stay in the file, under its name and a number, and are never
-  /// read again by this store. ``SQLiteFile/replicas()`` lists them, and ``SQLiteFile/rows(of:)``
-  /// reads them.
-  public func setAside() async throws(StoreError) { try await file.setAside(name) }
+  /// Writes one transaction, in which the replica is also set aside. Its rows stay in the file,
+  /// under its name and a number, and are never read again by this store. ``SQLiteFile/replicas()``
+  /// lists them, and ``SQLiteFile/rows(of:)`` reads them.
+  public func replace(with form: SavedRows) async throws(StoreError) {
+    try await file.replace(name, with: form)
+  }
 
   /// Deletes the replica, and everything set aside under its name, because the user has logged out.
   /// The bytes are overwritten. The file does not shrink; its space is reused.

@@ -67,7 +67,8 @@ private struct Pantry: StorableModel, Codable, Equatable {
     await machine.stored(ticket)
     await machine.stop()
     await following
-    try await store.setAside()
+    let form = try #require(try await store.load())
+    try await store.replace(with: form)
     var told: [String] = []
     func print(_ line: String) { told.append(line) }
 

@@ -45,10 +45,18 @@ import UpdateMachine
         }
         guard dice.below(8) == 0 else { continue }
         let store = file.store(named: "directory")
-        if dice.below(2) == 0 { try await store.setAside() } else { try await store.erase() }
-        states.append((nil, disk.changes.count))
+        // One form takes the place of another, or of none: at each moment one of them is there.
+        let isReplaced = dice.below(2) == 0
+        if !isReplaced {
+          try await store.erase()
+          states.append((nil, disk.changes.count))
+        }
         saved = Saved(bigForm(dice.below(30))) ?? Saved()
-        try await store.checkpoint(saved.form)
+        if isReplaced {
+          try await store.replace(with: saved.form)
+        } else {
+          try await store.checkpoint(saved.form)
+        }
         states.append((saved, disk.changes.count))
       }
       changes = disk.changes

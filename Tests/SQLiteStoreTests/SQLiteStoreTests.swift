@@ -65,13 +65,10 @@ import UpdateMachine
     let shelf = try Shelf()
     let file = try await SQLiteFile.open(at: shelf.path)
     let store = file.store(named: "directory")
-    try await store.setAside()
-    for time in 1...2 {
-      try await store.checkpoint(form(Int64(time), (key(16, 1), [UInt8(time)])))
-      try await store.setAside()
-      #expect(try await store.load() == nil)
+    for time in 1...3 {
+      try await store.replace(with: form(Int64(time), (key(16, 1), [UInt8(time)])))
+      #expect(try await Saved(store.load())?.rows == [key(16, 1): [UInt8(time)]])
     }
-    try await store.checkpoint(form(3, (key(16, 1), [3])))
     let kept = try await file.replicas()
     #expect(
       kept.map(\.description) == [
@@ -89,8 +86,7 @@ import UpdateMachine
     let store = file.store(named: "directory")
     let secret = Array("the user's secret".utf8)
     try await store.checkpoint(form(1, (key(16, 1), secret)))
-    try await store.setAside()
-    try await store.checkpoint(form(1, (key(16, 1), secret)))
+    try await store.replace(with: form(1, (key(16, 1), secret)))
     try await store.append(entry(2, (key(16, 1), secret + [1]), (key(16, 2), secret)))
     try await store.erase()
     #expect(try await file.replicas() == [])

@@ -56,7 +56,7 @@ import Testing
   ) throws -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle) {
     for seed in UInt64(1)...200 {
       let configuration = SimulationConfiguration(seed: seed, plant: plant)
-      guard let shrunk = Simulation<DirectoryApp>.shrunk(configuration, budget: 600) else {
+      guard let shrunk = Simulation<DirectoryApp>.shrunk(configuration, budget: 2000) else {
         continue
       }
       return try #require(Simulation<DirectoryApp>.curve(of: shrunk.token))
@@ -77,7 +77,7 @@ import Testing
     let breaches = trace.events.filter { $0.who == "plant" }.map(\.step)
     #expect(breaches.contains { abs($0 - cause) <= 1 }, "\(cause), \(breaches)")
     let (low, high) = try #require(curve.steepest)
-    #expect(curve.percent(high) - curve.percent(low) >= 30)
+    #expect(curve.percent(high) - curve.percent(low) >= 40)
     #expect(curve.points.last.map(curve.percent) == 100)
     let lines = curve.lines(trace, oracle: oracle)
     #expect(lines.count <= Story.linesMaximum)

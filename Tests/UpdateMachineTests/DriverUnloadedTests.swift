@@ -255,12 +255,9 @@ final class HandStore: SyncStore {
     }
   }
 
-  func setAside() async throws(StoreError) {
-    state.change { state in
-      state.aside.append(state.rows)
-      state.rows = VersionedMap()
-      state.writtenAt = nil
-    }
+  func replace(with form: SavedRows) async throws(StoreError) {
+    state.change { $0.aside.append($0.rows) }
+    try await checkpoint(form)
   }
 
   func erase() async throws(StoreError) {

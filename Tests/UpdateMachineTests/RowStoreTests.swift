@@ -43,10 +43,10 @@ import Testing
       self.form = form
     }
 
-    func setAside() async throws(StoreError) {
-      try note("set aside")
-      if let form { aside.append(form) }
-      form = nil
+    func replace(with form: SavedRows) async throws(StoreError) {
+      try note("replace \(form.rows.count)")
+      if let old = self.form { aside.append(old) }
+      self.form = form
     }
 
     func erase() async throws(StoreError) {
@@ -200,7 +200,7 @@ import Testing
     await #expect(throws: StoreError.self) { _ = try await store.load() }
     #expect(await counting.form?.rows.count == old.rows.count, "nothing is replaced yet")
     try await store.save(saved(["c"], at: 0))
-    #expect(await counting.log == ["load", "set aside", "checkpoint 2"])
+    #expect(await counting.log == ["load", "replace 2"])
     #expect(await counting.aside.first?.rows.map { $0.value } == old.rows.map { $0.value })
   }
 
@@ -214,8 +214,7 @@ import Testing
     }
     await counting.fail(with: nil)
     try await store.save(saved(["c"], at: 0))
-    #expect(
-      await counting.log == ["load", "set aside", "set aside", "checkpoint 2"])
+    #expect(await counting.log == ["load", "replace 2", "replace 2"])
     #expect(await counting.aside.count == 1)
   }
 

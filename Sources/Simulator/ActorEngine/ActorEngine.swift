@@ -428,7 +428,9 @@
     ) {
       judgeStore(incarnation)
       let disk = world.clients[incarnation.client].disk
-      if step != nil, disk.isUnreadable {
+      var setsAside = step == nil
+      if case .replace = step { setsAside = true }
+      if !setsAside, disk.isUnreadable {
         world.checker.report(
           .durability, incarnation.client, world.now,
           "what cannot be read is set aside before anything takes its place", "it is overwritten")
@@ -440,11 +442,6 @@
       }
       let memory = incarnation.memory ?? world.clients[incarnation.client].user.memory
       world.save(saved, step, memory: memory, on: incarnation.client)
-    }
-
-    func setAside(_ incarnation: SimulatedIncarnation<App>) {
-      judgeStore(incarnation)
-      world.clients[incarnation.client].disk.setAside()
     }
 
     func erase(_ incarnation: SimulatedIncarnation<App>) {

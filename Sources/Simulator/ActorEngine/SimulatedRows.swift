@@ -81,7 +81,9 @@
       if !isDone { throw .failed("the disk is full") }
     }
 
-    func setAside() async throws(StoreError) { incarnation.engine?.setAside(incarnation) }
+    func replace(with form: SavedRows) async throws(StoreError) {
+      try await perform(.replace(form.rows.map { StoredRow($0.key, $0.value) }))
+    }
 
     func erase() async throws(StoreError) { try await values.erase() }
   }

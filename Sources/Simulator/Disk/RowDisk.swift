@@ -43,6 +43,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
   }
 
   public mutating func perform(_ step: DiskStep, leadingTo saved: Saved) {
+    if case .replace = step { setAside() }
     self.saved = saved
     current = nil
     if isTorn { log.removeLast() }
@@ -50,7 +51,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
     switch step {
     case .append(let rows, let cleared):
       log.append(RowDisk.bytes(of: changes(rows, clearing: cleared)))
-    case .checkpoint(let all):
+    case .checkpoint(let all), .replace(let all):
       leftRows = false
       rows = VersionedMap()
       log = [RowDisk.bytes(of: all)]

@@ -88,6 +88,8 @@ public enum DiskStep: Sendable {
   case append([StoredRow], clearing: [RowRange])
   /// These rows replace what is there.
   case checkpoint([StoredRow])
+  /// The same, and what was there is set aside.
+  case replace([StoredRow])
 }
 
 /// A difference between what was read and what was written.

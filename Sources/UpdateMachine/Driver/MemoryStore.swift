@@ -30,21 +30,26 @@
       writtenAt = entry.writtenAt
     }
 
-    public func checkpoint(_ form: SavedRows) async throws(StoreError) {
-      rows = VersionedMap()
-      for row in form.rows { rows[row.key] = row.value }
-      writtenAt = form.writtenAt
-    }
+    public func checkpoint(_ form: SavedRows) async throws(StoreError) { write(form) }
 
-    public func setAside() async throws(StoreError) {
-      if let form = try await load(leaving: []) { aside.append(form) }
-      forget()
+    public func replace(with form: SavedRows) async throws(StoreError) {
+      if let writtenAt {
+        let old = rows.map { (key: $0.key, value: $0.value) }
+        aside.append(SavedRows(rows: old, writtenAt: writtenAt))
+      }
+      write(form)
     }
 
     /// Deletes what is saved, and what was set aside.
     public func erase() async throws(StoreError) {
       forget()
       aside = []
+    }
+
+    private func write(_ form: SavedRows) {
+      rows = VersionedMap()
+      for row in form.rows { rows[row.key] = row.value }
+      writtenAt = form.writtenAt
     }
 
     private func forget() {

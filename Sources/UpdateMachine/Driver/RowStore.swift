@@ -82,10 +82,7 @@
       case .replica(let old):
         try await store.append(try step(to: new, since: old, at: now))
       case .unknown:
-        let form = try form(of: new, at: now)
-        try await store.setAside()
-        saved.withLock { $0 = .nothing }
-        try await store.checkpoint(form)
+        try await store.replace(with: try form(of: new, at: now))
       case .nothing: try await store.checkpoint(try form(of: new, at: now))
       }
       saved.withLock { $0 = .replica(new) }

@@ -43,10 +43,11 @@
     /// nothing that a step could be appended to.
     func checkpoint(_ form: SavedRows) async throws(StoreError)
 
-    /// Sets aside what is saved, because it cannot be read or understood: a later version wrote it,
-    /// or it is damaged. It is kept where nothing reads or overwrites it. Afterwards nothing counts
-    /// as saved.
-    func setAside() async throws(StoreError)
+    /// Sets aside what is saved, because it cannot be read or understood, and writes everything in
+    /// its place: both or neither, since the user's changes may be in both. A later version wrote
+    /// what was saved, or it is damaged. It is kept where nothing overwrites it. Also called when
+    /// nothing is known to be saved.
+    func replace(with form: SavedRows) async throws(StoreError)
 
     /// Deletes what is saved; succeeds also if there is nothing. If it throws, so does
     /// ``UpdateMachine/logOut()``.

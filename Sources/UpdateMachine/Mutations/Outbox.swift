@@ -113,7 +113,7 @@ package struct Outbox<Change: Mutation>: Sendable {
     /// The greatest ID that was accepted when the current poll left.
     @usableFromInline var askedThrough = MutationID.none
     @usableFromInline var pushCount: UInt64 = 0
-    /// Whether the server has run more than was ever sent, and nobody has been told.
+    /// Whether the server has run more than was ever sent, and this is not reported yet.
     @usableFromInline var isNameShared = false
   }
 
