@@ -365,6 +365,7 @@ private struct CardSource<Model: Cards>: SyncSource {
     _ = try await add("d", other)
     let names = server.state.withLock { $0.names }
     #expect(names.count == 4 && !names.contains(0))
+    #expect(names.allSatisfy { $0 < 1 << 53 }, "a JSON number of any language holds it")
     #expect(Set(names[0..<2]).count == 1, "\(names)")
     #expect(Set(names).count == 3, "\(names)")
     #expect(server.titles == ["a", "b", "c", "d"])

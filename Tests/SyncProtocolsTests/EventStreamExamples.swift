@@ -111,7 +111,7 @@ private actor TeamServer {
       let fields = state?.objects["milk"]?.fields
       shown.append(fields.map { "\($0["title"] ?? .null) \($0["done"] ?? .null)" } ?? "nothing")
     }
-    let ben = ClientID(2)
+    let ben = ClientID(.max)  // Of two who have seen the same, the higher comes last.
 
     // Article example begins: stream
     let server = LocalEventStream(law: .ask)

@@ -23,7 +23,7 @@ import UpdateMachine
 
   private let server = LocalClientView(Reservations())
 
-  private func origin(_ client: UInt64) -> Origin {
+  private func origin() -> Origin {
     Tunnel(source: server.source(for: Wish.self))
   }
 
@@ -34,7 +34,7 @@ import UpdateMachine
   @Test func `a first start offline takes changes, and sends them once it can pull`() async throws {
     let tunnel = Tunnel(source: server.source(for: EarlyWish.self))
     await tunnel.door.set(false)
-    let machine = UpdateMachine(source: tunnel)
+    let machine = UpdateMachine(source: tunnel, client: ClientID(9))
     async let following: Void = machine.run()
     for await state in await machine.states() where state.view != nil { break }
     let wish = try await machine.mutate(EarlyWish(wish: .reserve(hour: 9, who: "me")))
@@ -54,8 +54,10 @@ import UpdateMachine
   }
 
   @Test func `two machines that were offline end with the same state`() async throws {
-    let (mine, hers) = (origin(1), origin(2))
-    let (me, her) = (Driver(source: mine), Driver(source: hers))
+    let (mine, hers) = (origin(), origin())
+    let (me, her) = (
+      Driver(source: mine, client: ClientID(1)), Driver(source: hers, client: ClientID(2))
+    )
     async let first: Void = me.run()
     async let second: Void = her.run()
     await me.wait { $0.view != nil }
@@ -84,7 +86,7 @@ import UpdateMachine
   }
 
   @Test func `the answer to a push acknowledges nothing; the pull does`() async throws {
-    let machine = Driver(source: origin(1))
+    let machine = Driver(source: origin())
     async let following: Void = machine.run()
     await machine.wait { $0.view != nil }
     await server.holdPushes()
@@ -101,8 +103,8 @@ import UpdateMachine
 
   @Test func `a change survives the process and is made once`() async throws {
     let store = MemoryStore()
-    let closed = origin(1)
-    let old = Driver(source: closed, store: store)
+    let closed = origin()
+    let old = Driver(source: closed, store: store, client: ClientID(1))
     async let before: Void = old.run()
     await old.wait { $0.view != nil }
     await closed.door.set(false)
@@ -110,7 +112,7 @@ import UpdateMachine
     #expect(await old.stored(wish.ticket))
     let next = try await killed(old, store)
     await before
-    let new = Driver(source: origin(1), store: next)
+    let new = Driver(source: origin(), store: next)
     async let after: Void = new.run()
     await new.wait { $0.view != nil }
     #expect(await holder(of: 9, at: new) == "me")
@@ -121,7 +123,7 @@ import UpdateMachine
   }
 
   @Test func `a subscription tells only who has an hour`() async throws {
-    let machine = Driver(source: origin(1))
+    let machine = Driver(source: origin())
     async let following: Void = machine.run()
     var answers = await machine.changes(of: Hour(hour: 9)).makeAsyncIterator()
     #expect(await answers.next() == "free")
@@ -136,7 +138,7 @@ import UpdateMachine
   }
 
   @Test func `many changes from many tasks are all made, each once`() async throws {
-    let machine = Driver(source: origin(1), store: MemoryStore())
+    let machine = Driver(source: origin(), store: MemoryStore())
     async let following: Void = machine.run()
     await machine.wait { $0.view != nil }
     await withDiscardingTaskGroup { group in

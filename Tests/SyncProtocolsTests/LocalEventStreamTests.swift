@@ -10,7 +10,7 @@ import UpdateMachine
   private let others = ClientID(99)
 
   private func tunnel(
-    _ client: UInt64, to server: LocalEventStream, following objects: [ViewKey]? = nil
+    to server: LocalEventStream, following objects: [ViewKey]? = nil
   ) -> Tunnel<Source> {
     Tunnel(source: server.source(following: objects))
   }
@@ -28,7 +28,7 @@ import UpdateMachine
     for number in 0..<250 as Range<UInt64> {
       await server.write(change(number, ViewKey("o\(number)"), .insert([:])), by: others)
     }
-    let machine = Driver(source: tunnel(1, to: server))
+    let machine = Driver(source: tunnel(to: server), client: ClientID(1))
     async let following: Void = machine.run()
     await wait(for: machine) { $0.list.count == 250 }
     await server.write(change(250, "o7", .update(["a": 1])), by: others)
@@ -40,8 +40,10 @@ import UpdateMachine
 
   @Test func `a user's change arrives at a second client, and both end equal`() async throws {
     let server = LocalEventStream(law: .firstWriterWins)
-    let (mine, hers) = (tunnel(1, to: server), tunnel(2, to: server))
-    let (me, her) = (Driver(source: mine), Driver(source: hers))
+    let (mine, hers) = (tunnel(to: server), tunnel(to: server))
+    let (me, her) = (
+      Driver(source: mine, client: ClientID(1)), Driver(source: hers, client: ClientID(2))
+    )
     async let first: Void = me.run()
     async let second: Void = her.run()
     await wait(for: me) { _ in true }
@@ -75,8 +77,8 @@ import UpdateMachine
   {
     let server = LocalEventStream(law: .firstWriterWins)
     // Neither knows of the other's change, so the client with the lower number comes first.
-    let tunnel = tunnel(100, to: server)
-    let machine = Driver(source: tunnel)
+    let tunnel = tunnel(to: server)
+    let machine = Driver(source: tunnel, client: ClientID(100))
     async let following: Void = machine.run()
     await wait(for: machine) { _ in true }
     await server.write(change(1, "milk", .insert(["title": "Milk"])), by: others)
@@ -100,7 +102,7 @@ import UpdateMachine
     for (number, key) in ["a", "b", "c", "b"].enumerated() {
       await server.write(change(UInt64(number), ViewKey(key), .insert([:])), by: others)
     }
-    let machine = Driver(source: tunnel(1, to: server, following: ["b"]))
+    let machine = Driver(source: tunnel(to: server, following: ["b"]), client: ClientID(1))
     async let following: Void = machine.run()
     await wait(for: machine) { $0.list == ["b"] }
     #expect(await machine.state.model?.events.map(\.key.number) == [1, 3])

@@ -10,7 +10,7 @@ import UpdateMachine
   private let server = LocalRecordSync(pullingEvery: .milliseconds(50))
   private let milk = RecordKey("tasks", "1")
 
-  private func tunnel(_ client: UInt64) -> Origin {
+  private func tunnel() -> Origin {
     Tunnel(source: server.source())
   }
 
@@ -20,7 +20,7 @@ import UpdateMachine
 
   @Test func `a client registers, and changes from outside arrive`() async {
     await server.set(milk, ["title": "Milk"])
-    let machine = Driver(source: tunnel(1))
+    let machine = Driver(source: tunnel(), client: ClientID(1))
     async let following: Void = machine.run()
     await machine.wait { isShown(["title": "Milk"], $0) }
     await server.set(milk, ["done": true])
@@ -33,7 +33,9 @@ import UpdateMachine
   }
 
   @Test func `a user's change arrives at a second client, and is no longer pending`() async throws {
-    let (me, her) = (Driver(source: tunnel(1)), Driver(source: tunnel(2)))
+    let (me, her) = (
+      Driver(source: tunnel(), client: ClientID(1)), Driver(source: tunnel(), client: ClientID(2))
+    )
     async let first: Void = me.run()
     async let second: Void = her.run()
     await me.wait { $0.model != nil }
@@ -51,8 +53,10 @@ import UpdateMachine
   }
 
   @Test func `two clients that changed one record offline end with the same`() async throws {
-    let (mine, hers) = (tunnel(1), tunnel(2))
-    let (me, her) = (Driver(source: mine), Driver(source: hers))
+    let (mine, hers) = (tunnel(), tunnel())
+    let (me, her) = (
+      Driver(source: mine, client: ClientID(1)), Driver(source: hers, client: ClientID(2))
+    )
     async let first: Void = me.run()
     async let second: Void = her.run()
     await server.set(milk, ["title": "Milk", "done": false])
@@ -75,8 +79,8 @@ import UpdateMachine
   }
 
   @Test func `a change of what somebody has deleted is overruled, and says so`() async throws {
-    let mine = tunnel(1)
-    let machine = Driver(source: mine)
+    let mine = tunnel()
+    let machine = Driver(source: mine, client: ClientID(1))
     async let following: Void = machine.run()
     await server.set(milk, ["title": "Milk"])
     await machine.wait { isShown(["title": "Milk"], $0) }
@@ -98,8 +102,8 @@ import UpdateMachine
 
   @Test func `records and pending changes outlive the process`() async throws {
     let store = MemoryStore()
-    let closed = tunnel(1)
-    let old = Driver(source: closed, store: store)
+    let closed = tunnel()
+    let old = Driver(source: closed, store: store, client: ClientID(1))
     async let before: Void = old.run()
     await server.set(milk, ["title": "Milk"])
     await old.wait { isShown(["title": "Milk"], $0) }
@@ -108,7 +112,7 @@ import UpdateMachine
     #expect(await old.stored(made.ticket))
     let next = try await killed(old, store)
     await before
-    let new = Driver(source: tunnel(1), store: next)
+    let new = Driver(source: tunnel(), store: next, client: ClientID(1))
     async let after: Void = new.run()
     await new.wait { isShown(["title": "Milk", "done": true], $0) }
     #expect(await new.acknowledged(made.ticket) == .acknowledged)

@@ -11,7 +11,7 @@ import UpdateMachine
   private let list = TableRowKey(0, 1)
   private let milk = TableRowKey(1, 10)
 
-  private func tunnel(_ client: UInt64) -> Origin {
+  private func tunnel() -> Origin {
     Tunnel(source: server.source())
   }
 
@@ -26,7 +26,7 @@ import UpdateMachine
 
   @Test func `a client registers, and changes from outside arrive`() async throws {
     try await fill()
-    let machine = Driver(source: tunnel(1))
+    let machine = Driver(source: tunnel(), client: ClientID(1))
     async let following: Void = machine.run()
     await machine.wait { isShown(["title": "Milk"], $0) }
     try await server.change(.set(milk, ["done": true]))
@@ -41,7 +41,9 @@ import UpdateMachine
   @Test func `a user's change arrives at a second client, and its maker sees it then`() async throws
   {
     try await fill()
-    let (me, her) = (Driver(source: tunnel(1)), Driver(source: tunnel(2)))
+    let (me, her) = (
+      Driver(source: tunnel(), client: ClientID(1)), Driver(source: tunnel(), client: ClientID(2))
+    )
     async let first: Void = me.run()
     async let second: Void = her.run()
     for machine in [me, her] { await machine.wait { $0.freshness.claim == .connected } }
@@ -56,7 +58,9 @@ import UpdateMachine
     async throws
   {
     try await fill()
-    let (me, her) = (Driver(source: tunnel(1)), Driver(source: tunnel(2)))
+    let (me, her) = (
+      Driver(source: tunnel(), client: ClientID(1)), Driver(source: tunnel(), client: ClientID(2))
+    )
     async let first: Void = me.run()
     async let second: Void = her.run()
     for machine in [me, her] { await machine.wait { $0.freshness.claim == .connected } }
@@ -85,7 +89,7 @@ import UpdateMachine
     async throws
   {
     try await fill()
-    let machine = Driver(source: tunnel(1))
+    let machine = Driver(source: tunnel(), client: ClientID(1))
     async let following: Void = machine.run()
     await machine.wait { $0.freshness.claim == .connected }
     try await server.change(.delete(milk))
@@ -102,8 +106,8 @@ import UpdateMachine
 
   @Test func `a change can be made only while connected`() async throws {
     try await fill()
-    let mine = tunnel(1)
-    let machine = Driver(source: mine)
+    let mine = tunnel()
+    let machine = Driver(source: mine, client: ClientID(1))
     async let following: Void = machine.run()
     await machine.wait { $0.freshness.claim == .connected }
     await mine.door.set(false)
@@ -123,15 +127,15 @@ import UpdateMachine
   @Test func `rows outlive the process, and what changed meanwhile is fetched`() async throws {
     try await fill()
     let store = MemoryStore()
-    let old = Driver(source: tunnel(1), store: store)
+    let old = Driver(source: tunnel(), store: store, client: ClientID(1))
     async let before: Void = old.run()
     await old.wait { isShown(["title": "Milk"], $0) && $0.isSaved }
     await old.stop()
     await before
     try await server.change(.set(milk, ["done": true]))
-    let closed = tunnel(1)
+    let closed = tunnel()
     await closed.door.set(false)
-    let new = Driver(source: closed, store: store)
+    let new = Driver(source: closed, store: store, client: ClientID(1))
     async let after: Void = new.run()
     await new.wait { isShown(["title": "Milk"], $0) }
     await closed.door.set(true)

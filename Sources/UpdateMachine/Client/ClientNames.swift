@@ -3,7 +3,8 @@
 /// log-out.
 public enum ClientNames: Hashable, Sendable {
   /// The client draws its names from this number, which must be random, and another at each start.
-  /// A name is saved with the user's changes before the first of them leaves. A log-out ends it.
+  /// A name is saved with the user's changes before the first of them leaves. A log-out ends it. It
+  /// has at most 53 bits, so that every language can read it as a JSON number.
   case drawn(seed: UInt64)
   /// The app brings the name. It must be random, used with one store only, and kept and erased
   /// together with it. With another name at each start, changes that may have left are set aside
@@ -20,7 +21,7 @@ extension SyncClient {
     case .own(let name): return name
     case .drawn(let seed):
       if let owner = outbox?.client, owner != .nameless { return owner }
-      return ClientID(max(1, StateDigest.mixed(seed &+ nameCount)))
+      return ClientID(max(1, StateDigest.mixed(seed &+ nameCount) >> 11))
     case nil: return nil
     }
   }
