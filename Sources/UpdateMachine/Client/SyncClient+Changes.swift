@@ -116,7 +116,7 @@ extension SyncClient {
     var outbox = changes.outbox
     outbox.restored(in: _machine.incarnation)
     outbox.settings = outboxSettings
-    kept = outbox
+    kept = .outbox(outbox)
   }
 
   @inlinable
@@ -152,7 +152,7 @@ extension SyncClient {
   ) {
     guard let client = model.client else { return }
     if let kept {
-      _local = LocalChanges(kept, over: model.state, after: viewVersion)
+      _local = LocalChanges(kept.outbox, over: model.state, after: viewVersion)
       self.kept = nil
     }
     let isOther = _local?.outbox.client != client

@@ -18,7 +18,7 @@ extension SyncClient {
 
   /// The user's changes, even while there is no state to replay them over.
   @inlinable
-  package var outbox: Outbox<Change>? { _local?.outbox ?? kept }
+  package var outbox: Outbox<Change>? { _local?.outbox ?? kept?.outbox }
 
   /// The view: all pending mutations over the confirmed state or, before the first snapshot, over
   /// ``SyncModel/beginning``; `nil`: there is neither.

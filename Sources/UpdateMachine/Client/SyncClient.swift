@@ -73,7 +73,7 @@ where Sync.Batch.Event == Model.Event {
   @usableFromInline var beginning: Model?
   /// The user's changes while there is no state to replay them over, until the first snapshot: the
   /// saved model cannot be read, and the model's type has no beginning.
-  @usableFromInline var kept: Outbox<Change>?
+  @usableFromInline var kept: KeptOutbox<Change>?
   /// Where its name comes from; `nil`: the app's connection names it.
   @usableFromInline let names: ClientNames?
   /// How many log-outs there were since the start: each renews the name.

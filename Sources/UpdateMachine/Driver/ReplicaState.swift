@@ -9,7 +9,7 @@
     /// no changes.
     package var local: LocalChanges<Model.Change>?
     /// The user's changes while there is no state to replay them over.
-    private var kept: Outbox<Model.Change>?
+    private var kept: KeptOutbox<Model.Change>?
     /// `nil` until the saved form was read.
     public var status: MachineStatus?
     /// What to tell the user, as of ``at``.
@@ -28,7 +28,7 @@
 
     package init(
       holding: Holding<Model>, local: LocalChanges<Model.Change>?,
-      kept: Outbox<Model.Change>? = nil, status: MachineStatus?,
+      kept: KeptOutbox<Model.Change>? = nil, status: MachineStatus?,
       freshness: Freshness, nextPush: Moment? = nil, at: Moment
     ) {
       self.kept = kept
@@ -41,7 +41,7 @@
     }
 
     /// The user's changes, with or without a state to replay them over.
-    var outbox: Outbox<Model.Change>? { local?.outbox ?? kept }
+    var outbox: Outbox<Model.Change>? { local?.outbox ?? kept?.outbox }
 
     /// The model, if one is held.
     public var model: Model? {

@@ -118,3 +118,17 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     view = LocalView(of: confirmed)
   }
 }
+
+/// An outbox without a state to replay it over. It lies out of line, because almost no client ever
+/// has one, and an idle client should be small.
+@usableFromInline
+package indirect enum KeptOutbox<Change: Mutation>: Sendable {
+  case outbox(Outbox<Change>)
+
+  @usableFromInline
+  package var outbox: Outbox<Change> {
+    switch self {
+    case .outbox(let outbox): outbox
+    }
+  }
+}
