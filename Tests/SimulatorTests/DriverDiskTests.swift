@@ -28,4 +28,19 @@ import UpdateMachine
     #expect(strikes > 2)
     #expect(rows > 10, "the store of rows was used")
   }
+
+  /// The simulated store once answered each reading with a failure, and no oracle objected: a failed
+  /// reading is repeated.
+  @Test func `real drivers read the rows that they left on the disk`() {
+    var read = 0
+    for seed in 1...20 as ClosedRange<UInt64> {
+      let configuration = SimulationConfiguration(
+        seed: seed, clients: 2, faults: [.unloadedRows, .crash], isSwarm: false)
+      let (result, trace) = Simulation<MessagesApp>.trace(configuration, engine: .actor)
+      #expect(result.finding == nil, "seed \(seed)")
+      read += trace.lines.count { $0.contains("  rowsRead ") }
+      #expect(!trace.lines.contains { $0.contains("rowsFailed") }, "seed \(seed)")
+    }
+    #expect(read > 10)
+  }
 }

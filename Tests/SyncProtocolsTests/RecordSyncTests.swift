@@ -486,4 +486,15 @@ struct RecordSyncTests {
     #expect(RecordKey("t", "e\u{301}") != RecordKey("t", "é"))
     #expect(throws: StoredFormError.self) { try RecordKey(keyBytes: [98]) }
   }
+
+  /// It may have been made over a state that an update of the app could not read.
+  @Test func `a change of a record that is yet to be pulled is not overruled`() {
+    let change = RecordChange(.update(["title": "Milk"]), RecordKey("tasks", "1"))
+    var state = RecordState()
+    #expect(throws: RecordChange.Refusal.notPulled) { try change.apply(to: &state) }
+    #expect(!change.isOverruled(by: .notPulled))
+    state.lastPulledAt = RecordStamp(5)
+    #expect(throws: RecordChange.Refusal.gone) { try change.apply(to: &state) }
+    #expect(change.isOverruled(by: .gone))
+  }
 }

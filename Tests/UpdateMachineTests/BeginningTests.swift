@@ -263,4 +263,56 @@ import Testing
       try hand.mutate(.set("a", 1))
     }
   }
+
+  // MARK: An update of the app
+
+  /// A client of the next version of the app, which cannot read the saved model.
+  private func updated(_ outbox: Outbox<BoardChange>?) throws -> Hand {
+    var hand = Hand(store: nil)
+    hand.put(.app(.started(foreground: true)))
+    hand.store = .works
+    hand.put(.changesLoaded(SavedChanges(outbox: try #require(outbox))))
+    return hand
+  }
+
+  /// Over the beginning they would be about nothing: a change of a value that is missing throws, and
+  /// ends as overruled.
+  @Test func `changes of what the server had sent wait for its state`() throws {
+    var old = offline()
+    snapshot(&old, BoardNews(board: Board(["b": 3])))
+    try old.mutate(.set("b", 4))
+    var hand = try updated(old.client.saved?.outbox)
+    #expect(hand.client.view == nil)
+    #expect(hand.client.pending.count == 1)
+    #expect(throws: MutationError<BoardChange.Refusal>.nothingHeld) {
+      try hand.mutate(.set("a", 1))
+    }
+    snapshot(&hand, BoardNews(board: Board(["b": 3])))
+    #expect(values(hand) == Board(["b": 4]).values)
+    #expect(hand.client.pending.map(\.change) == [.set("b", 4)])
+  }
+
+  @Test func `changes of the beginning are shown over it after an update, too`() throws {
+    var old = offline()
+    try old.mutate(.set("a", 2))
+    var hand = try updated(old.client.saved?.outbox)
+    #expect(values(hand) == Board(["a": 2, "new": 1]).values)
+    try hand.mutate(.set("c", 1))
+    #expect(hand.client.pending.count == 2)
+  }
+
+  /// Otherwise what the user knows to be done would disappear again.
+  @Test func `a replica that lags behind what was confirmed is not taken after an update`() throws {
+    var old = offline()
+    snapshot(&old, BoardNews(board: Board()))
+    try old.mutate(.set("b", 4))
+    var outbox = try #require(old.client.saved?.outbox)
+    outbox.confirm(through: MutationID(1), refusal: nil)
+    var hand = try updated(outbox)
+    hand.put(
+      .snapshotArrived(
+        hand.request!, BoardNews(board: Board()), finger: Spot("a", 0),
+        terms: testTerms, isComplete: false))
+    #expect(hand.client.model == nil)
+  }
 }

@@ -340,6 +340,12 @@ final class ScriptedStore: ReplicaStore {
     waiters.tell(number, true)
   }
 
+  func loadChanges() async throws(StoreError) -> SavedChanges<Never>? { nil }
+
+  func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
+    throw .failed("nothing was left unloaded")
+  }
+
   func load() async throws(StoreError) -> DatedReplica<Ledger, Spot>? {
     try await perform("load")
     return state.withLock { $0.stored }

@@ -108,6 +108,12 @@ final class BoardStore: ReplicaStore {
 
   func finish() { waiters.tell(saves, true) }
 
+  func loadChanges() async throws(StoreError) -> SavedChanges<BoardModel.Change>? { nil }
+
+  func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
+    throw .failed("nothing was left unloaded")
+  }
+
   func load() async throws(StoreError) -> DatedReplica<BoardModel, Spot>? {
     if let failure { throw failure }
     return state.withLock { $0.stored }

@@ -82,6 +82,18 @@ import UpdateMachine
 
   // MARK: Worlds
 
+  /// The worlds in which users change things.
+  private static let changing = LibraryWorld.allCases.filter { $0 != .directory && $0 != .messages }
+
+  private struct Run: AppVisitor {
+    let configuration: SimulationConfiguration
+    let engine: SimulationEngine
+
+    func visit<App: SimulatedApp>(_ app: App.Type) -> RunResult {
+      Simulation<App>.run(configuration, engine: engine)
+    }
+  }
+
   private static let faults: [Fault] = [.fullDisk, .damagedForm, .crashAtWrite]
 
   @Test(arguments: LibraryWorld.allCases, faults)
@@ -110,6 +122,23 @@ import UpdateMachine
       let result = LibraryWorld.run(configuration)
       #expect(result.finding == nil, "seed \(seed)")
       strikes += result.faults[.oldOutbox]
+    }
+    #expect(strikes > 2)
+  }
+
+  @Test(arguments: changing, SimulationEngine.allCases)
+  func `an app that cannot read the saved model loses nothing of its user's`(
+    world: LibraryWorld, engine: SimulationEngine
+  ) {
+    var strikes: Int64 = 0
+    for seed in 1...20 as ClosedRange<UInt64> {
+      var configuration = SimulationConfiguration(
+        seed: seed, clients: 2, faults: [.appUpdate, .crash, .lostAnswer, .failedWrite],
+        isSwarm: false)
+      configuration.world = world
+      let result = world.visited(by: Run(configuration: configuration, engine: engine))
+      #expect(result.finding == nil, "seed \(seed)")
+      strikes += result.faults[.appUpdate]
     }
     #expect(strikes > 2)
   }

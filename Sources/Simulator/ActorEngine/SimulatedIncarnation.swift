@@ -24,6 +24,8 @@
     var drawn: [Moment] = []
 
     var load: CheckedContinuation<Loaded, Never>?
+    /// What this version of the app could not read whole.
+    var unreadable: DatedReplica<App.Model, App.Server.Place>?
     var read: CheckedContinuation<[RowAnswer]?, Never>?
     var save: CheckedContinuation<Bool, Never>?
     /// The state that a store of rows was asked to save.

@@ -23,6 +23,14 @@
 
     func load() async throws(StoreError) -> DatedReplica<Model, Place>? { try await rows.load() }
 
+    func loadChanges() async throws(StoreError) -> SavedChanges<Model.Change>? {
+      try await rows.loadChanges()
+    }
+
+    func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
+      try await rows.read(queries)
+    }
+
     func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError) {
       incarnation.saving = replica.replica
       try await rows.save(replica)
@@ -41,11 +49,13 @@
     /// The world decides when the form is read, what its time of writing is, and whether rows stay
     /// on the disk.
     func load(leaving tables: [StoredTable]) async throws(StoreError) -> SavedRows? {
-      let read = try await values.load()
+      let changesAlone = incarnation.unreadable
+      incarnation.unreadable = nil
+      let read = if let changesAlone { changesAlone } else { try await values.load() }
       guard let device = incarnation.engine?.world.clients[incarnation.client] else { return nil }
       if device.disk.isUnreadable { throw .unreadable("the saved form is damaged, or newer") }
       guard let read else { return nil }
-      let left = device.leavesRows ? tables : []
+      let left = device.leavesRows || changesAlone != nil ? tables : []
       let rows = device.disk.entries.filter { !left.contains($0.key.table) }
       return SavedRows(rows: rows, writtenAt: read.writtenAt, unloaded: left)
     }

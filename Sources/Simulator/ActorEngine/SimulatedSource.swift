@@ -141,9 +141,25 @@
         engine.load(continuation, incarnation)
       }
       switch loaded {
-      case .found(let replica): return replica
+      case .found(let replica):
+        guard let replica, isUpdated, replica.replica.outbox != nil else { return replica }
+        incarnation.unreadable = replica
+        throw .unreadable("this version of the app has another model")
       case .failed: throw .failed("the disk cannot be read now")
       }
+    }
+
+    /// Whether the process is of a version of the app that cannot read the saved model.
+    private var isUpdated: Bool {
+      incarnation.engine?.world.clients[incarnation.client].isUpdated ?? false
+    }
+
+    func loadChanges() async throws(StoreError) -> SavedChanges<Model.Change>? {
+      incarnation.unreadable?.replica.outbox.map { SavedChanges(outbox: $0) }
+    }
+
+    func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
+      throw .failed("a disk of values leaves no rows unloaded")
     }
 
     func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError) {

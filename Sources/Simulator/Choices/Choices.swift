@@ -40,12 +40,14 @@ public struct Choices: Sendable {
     /// The faults of disks and saved forms, added after those.
     case storage
     /// The faults of rows that stay on a disk until they are needed, and of failed reads, added
-    /// last.
+    /// after those.
     case rows
     /// How often the server wants to be asked, if it leaves that open.
     case cadence
     /// Which clients save nothing beside others that do.
     case machines
+    /// Which worlds have updates of the app, and when they come.
+    case updates
   }
 
   /// One recorded draw: its stream and its value.

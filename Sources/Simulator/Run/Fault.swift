@@ -100,6 +100,9 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case unloadedRows
   /// The saved form, or some of its rows, cannot be read this time.
   case failedRead
+  /// Only where users change things: the app was updated, and cannot read the saved model. It reads
+  /// what its user changed.
+  case appUpdate
 
   /// Whether only registers are affected.
   var isOfRegisters: Bool {
@@ -114,11 +117,12 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   var breaksContract: Bool { self == .silentChange || self == .oldCache }
 
   /// Whether the fault exists only where users change things.
-  var isOfChanges: Bool { self == .oldOutbox }
+  var isOfChanges: Bool { self == .oldOutbox || self == .appUpdate }
 
   /// The stream that decides which worlds have this fault. Faults added later have streams of their
   /// own, so that old seeds keep their stories.
   var stream: Choices.Stream {
+    if rawValue >= Fault.appUpdate.rawValue { return .updates }
     if rawValue >= Fault.unloadedRows.rawValue { return .rows }
     if rawValue >= Fault.fullDisk.rawValue { return .storage }
     return rawValue >= Fault.repeatedEvents.rawValue ? .weather : .swarm
@@ -176,6 +180,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .crashAtWrite: "crash-at-write"
     case .unloadedRows: "unloaded-rows"
     case .failedRead: "failed-read"
+    case .appUpdate: "app-update"
     }
   }
 }
@@ -193,7 +198,7 @@ extension Fault {
       .refusedSnapshot, .slowSnapshot, .queueExpiry, .secondPoller, .background, .suspension,
       .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite,
       .repeatedEvents, .slowLoad, .oldBackup, .endlessPartition, .abandonedClient, .fullDisk,
-      .damagedForm, .oldOutbox, .crashAtWrite, .unloadedRows, .failedRead:
+      .damagedForm, .oldOutbox, .crashAtWrite, .unloadedRows, .failedRead, .appUpdate:
       false
     }
   }

@@ -102,7 +102,7 @@ struct FaultPlan: Sendable {
       answering.append(fault)
     case .slowWrite, .failedWrite: writing.append(fault)
     case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite,
-      .unloadedRows, .failedRead:
+      .unloadedRows, .failedRead, .appUpdate:
       break  // These strike after a cancel or a crash, or when a disk is asked.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,

@@ -46,6 +46,8 @@ final class SimulatedClient<App: SimulatedApp> {
   var loadDelay: Int64?
   /// Whether the saved form could not be read. Then it must be set aside before it is replaced.
   var mustSetAside = false
+  /// Whether this process is of a newer version of the app, which cannot read the saved model.
+  var isUpdated = false
   /// Whether this process leaves rows on the disk. `rowReading` holds the rows being read now.
   var leavesRows = false
   var rowReading: RowReading?

@@ -12,14 +12,23 @@ extension World {
     judgeAcknowledgement(client, kind, request)
     if case .poll = kind { clients[client].askedAt = now }
     generation += 1
-    let name = clients[client].body.model.flatMap(App.clientName)
     let index = place(
       Exchange<App>(
-        client: client, request: request, kind: kind, name: name, generation: generation))
+        client: client, request: request, kind: kind, name: name(of: client), generation: generation
+      ))
     clients[client].exchange = index
     drawDeparture(.request, client, generation, World.words(kind))
     depart(index, from: client)
     return generation
+  }
+
+  /// The name under which a client registers. It outlives a model that cannot be read; `nil`: the
+  /// server names the client.
+  private func name(of client: Int) -> UInt64? {
+    let body = clients[client].body
+    if let name = body.model.flatMap(App.clientName) { return name }
+    guard let owner = body.outbox?.client, owner != .nameless else { return nil }
+    return owner.number
   }
 
   private mutating func place(_ exchange: Exchange<App>) -> Int {

@@ -109,6 +109,7 @@ extension World {
   mutating func begin(_ client: Int) {
     clients[client].beginIncarnation(settings: faultPlan.clientSettings(of: client))
     mayDamage(client)
+    mayUpdate(client)
     checker.beginIncarnation(of: client)
     beginActing(client)
     if isTraced {
@@ -143,6 +144,18 @@ extension World {
     if isTraced { note("fault", "damaged-form, \(who(client))", about: client) }
     clients[client].disk.damage(&choices)
     clients[client].backup = nil
+  }
+
+  /// The new process may be of a newer version of the app. Then the server gives it the model again,
+  /// and what its user changed must not be lost.
+  private mutating func mayUpdate(_ client: Int) {
+    clients[client].isUpdated = false
+    guard faultPlan.faults.contains(.appUpdate), clients[client].disk.saved?.outbox != nil,
+      choices.happens(.updates, 1, in: 4)
+    else { return }
+    checker.result.faults[.appUpdate] += 1
+    if isTraced { note("fault", "app-update, \(who(client))", about: client) }
+    clients[client].isUpdated = true
   }
 
   /// While nothing is shown yet, the user may leave, or the app may be stopped.
@@ -185,7 +198,8 @@ extension World {
     if let saved, clients[client].askedAt - clients[client].writtenAt > saved.terms.longDeadline {
       checker.noteWrongAge(of: client)
     }
-    clients[client].mustSetAside = false
+    let changes = clients[client].isUpdated ? saved?.outbox.map { SavedChanges(outbox: $0) } : nil
+    clients[client].mustSetAside = changes != nil
     clients[client].isReading = false
     clients[client].reading = nil
     // A form that is read after a log-out is not used.
@@ -194,6 +208,8 @@ extension World {
     }
     if isHandingOver {
       deliveries.append(.loads(client: client, saved, age: age))
+    } else if let changes {
+      feed(client, .changesLoaded(changes))
     } else {
       feed(client, .loaded(saved, age: age))
     }

@@ -36,6 +36,8 @@ public struct RecordChange: Mutation, Hashable {
     /// The record was to be deleted, and the server has created it anew. If the user has created it
     /// anew here, and the answer was lost, it is that one: the server does not say whose it is.
     case createdAnew
+    /// The record does not exist here, and no pull has ended yet. It may come with the first one.
+    case notPulled
   }
 
   /// Creates a change.
@@ -85,7 +87,7 @@ public struct RecordChange: Mutation, Hashable {
       state.records[key] = new
     case .replace(let columns): state.records[key] = SyncedRecord(columns)
     case .update(let columns):
-      guard var new = record else { throw .gone }
+      guard var new = record else { throw state.lastPulledAt == .none ? .notPulled : .gone }
       new.columns.mergeColumns(columns)
       state.records[key] = new
     case .delete:
@@ -95,8 +97,8 @@ public struct RecordChange: Mutation, Hashable {
     }
   }
 
-  /// Both refusals come from what is confirmed.
-  public func isOverruled(by refusal: Refusal) -> Bool { true }
+  /// A refusal comes from what is confirmed, unless nothing is yet.
+  public func isOverruled(by refusal: Refusal) -> Bool { refusal != .notPulled }
 
   public func coalesced(with later: RecordChange) -> RecordChange? {
     guard later.key == key else { return nil }

@@ -106,10 +106,12 @@ extension SyncClient {
     if !outbox.unreadable.isEmpty { effects.storage.report = true }
   }
 
-  /// Takes over the outbox of a saved form whose model cannot be read.
+  /// Takes over the outbox of a saved form whose model cannot be read. Changes of what the server
+  /// had sent wait for the first snapshot: over the beginning they would be about nothing, and end
+  /// as overruled. A nameless outbox has only changes of the beginning.
   @usableFromInline
   mutating func restoreOutbox(_ changes: SavedChanges<Change>) {
-    if let first = Model.beginning {
+    if changes.outbox.client == .nameless, let first = Model.beginning {
       beginning = first
       return restore(changes.outbox, over: first.state)
     }

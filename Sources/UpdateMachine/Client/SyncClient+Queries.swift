@@ -102,11 +102,15 @@ extension SyncClient {
       + (planner.retry.timer == nil ? 0 : 1) + (_local?.outbox.sending.retry.timer == nil ? 0 : 1)
   }
 
-  /// How many requests are out.
+  /// How many requests are out, without those whose answers wait for rows.
   package var requestsOut: Int {
-    var isPushing = false
-    if case .pushing = _local?.outbox.status { isPushing = true }
-    return (status.outstanding == nil ? 0 : 1) + (isPushing ? 1 : 0) + planner.fetchesOut
+    var count = planner.fetchesOut - waitingPages.count { planner.isOut($0.id) }
+    if let id = status.outstanding?.id {
+      let isAnswered = waitingBatches.contains { $0.id == id } && nextFinger(of: id) == nil
+      if !isAnswered { count += 1 }
+    }
+    if case .pushing = _local?.outbox.status { count += 1 }
+    return count
   }
 
   // MARK: Changes

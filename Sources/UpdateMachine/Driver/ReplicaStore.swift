@@ -20,15 +20,6 @@
     func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer]
   }
 
-  /// The defaults for a store that leaves nothing unloaded, and reads everything or nothing.
-  extension ReplicaStore {
-    package func loadChanges() async throws(StoreError) -> SavedChanges<Model.Change>? { nil }
-
-    package func read(_ queries: [RowQuery]) async throws(StoreError) -> [RowAnswer] {
-      throw .failed("nothing was left unloaded")
-    }
-  }
-
   /// A replica on disk, with the time of its writing.
   package struct DatedReplica<Model: SyncModel, Place: Finger>: Sendable {
     /// Model, finger and terms.
