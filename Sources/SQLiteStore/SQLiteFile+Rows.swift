@@ -36,6 +36,7 @@ extension SQLiteFile {
     try perform { connection throws(SQLiteFailure) in
       try connection.transaction { () throws(SQLiteFailure) in
         guard let kept = try connection.replica(named: name) else { throw .nothingSaved }
+        if let follows = entry.follows, follows != kept.writtenAt { throw .taken }
         try connection.setWrittenAt(entry.writtenAt, of: kept.id)
         for range in entry.cleared { try connection.clear(range, of: kept.id) }
         for row in entry.rows {

@@ -64,6 +64,7 @@ extension StoreError {
   init(_ failure: SQLiteFailure, path: String) {
     switch failure {
     case .damagedRow, .nothingSaved: self = .unreadable("\(path): \(failure.words)")
+    case .taken: self = .taken("\(path): \(failure.words)")
     case .code where failure.isDamage:
       self = .unreadable(
         "\(path) is damaged (\(failure.words)). It is moved aside when it is opened again.")
@@ -92,6 +93,7 @@ extension SQLiteFailure {
       "SQLite: \(unsafe String(cString: sqlite3_errstr(code))), \(code)"
     case .damagedRow(let table): "a row of table \(table) is not what was written"
     case .nothingSaved: "nothing is saved that this could be a step from"
+    case .taken: "another step was written meanwhile"
     }
   }
 }

@@ -17,7 +17,7 @@ public struct SQLiteStore: SyncStore {
   }
 
   /// Writes one transaction. Throws `unreadable` if there is no saved form that the step could
-  /// extend.
+  /// extend, and `taken` if that was written at another time than the step says.
   public func append(_ entry: JournalEntry) async throws(StoreError) {
     try await file.append(entry, to: name)
   }

@@ -9,6 +9,8 @@ enum SQLiteFailure: Error, Hashable {
   case damagedRow(StoredTable)
   /// A step came, but there is no saved form that it could extend.
   case nothingSaved
+  /// A step came that extends another saved form than the one that is there.
+  case taken
 
   /// SQLite's primary code, without the extension.
   var primary: Int32? {
@@ -21,7 +23,7 @@ enum SQLiteFailure: Error, Hashable {
     switch self {
     case .code: primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB
     case .damagedRow: true
-    case .nothingSaved: false
+    case .nothingSaved, .taken: false
     }
   }
 

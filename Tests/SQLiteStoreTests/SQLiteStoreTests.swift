@@ -51,6 +51,24 @@ import UpdateMachine
     #expect(try await file.replicas().map(\.name) == ["önother's \"name\"\n"])
   }
 
+  @Test func `a step that follows another form is refused, and writes nothing`() async throws {
+    let shelf = try Shelf()
+    let store = try await SQLiteFile.open(at: shelf.path).store(named: "directory")
+    try await store.checkpoint(form(1, (key(16, 1), [1])))
+    var step = entry(3, (key(16, 1), [3]))
+    step.follows = WallTime(milliseconds: 2)
+    do throws(StoreError) {
+      try await store.append(step)
+      Issue.record("it was written")
+    } catch {
+      guard case .taken = error else { throw error }
+    }
+    #expect(Saved(try await store.load())?.rows == [key(16, 1): [1]])
+    step.follows = WallTime(milliseconds: 1)
+    try await store.append(step)
+    #expect(Saved(try await store.load())?.rows == [key(16, 1): [3]])
+  }
+
   @Test func `a step without a checkpoint is refused`() async throws {
     let shelf = try Shelf()
     let store = try await SQLiteFile.open(at: shelf.path).store(named: "directory")

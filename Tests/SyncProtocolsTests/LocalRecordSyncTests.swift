@@ -100,6 +100,30 @@ import UpdateMachine
     await following
   }
 
+  /// Which of them comes first is chance. The other says so, and saves nothing more.
+  @Test(.timeLimit(.minutes(2)))
+  func `two machines on one store do not overwrite each other unseen`() async {
+    let store = MemoryStore()
+    let (reports, note) = AsyncStream.makeStream(of: DriverReport.self)
+    let machines = (0..<2).map { _ in
+      Driver(source: tunnel(), store: store, reporter: { note.yield($0) })
+    }
+    async let first: Void = machines[0].run()
+    async let second: Void = machines[1].run()
+    let writing = Task {
+      var count: Int64 = 0
+      while !Task.isCancelled {
+        count += 1
+        await server.set(milk, ["count": JSONValue(integerLiteral: count)])
+        await Task.yield()
+      }
+    }
+    for await report in reports { if case .store(.taken) = report { break } }
+    writing.cancel()
+    for machine in machines { await machine.stop() }
+    _ = await (first, second)
+  }
+
   @Test func `records and pending changes outlive the process`() async throws {
     let store = MemoryStore()
     let closed = tunnel()

@@ -256,7 +256,7 @@ final class HandStore: SyncStore {
   }
 
   func replace(with form: SavedRows) async throws(StoreError) {
-    state.change { $0.aside.append($0.rows) }
+    state.change { if $0.writtenAt != nil { $0.aside.append($0.rows) } }
     try await checkpoint(form)
   }
 

@@ -101,11 +101,13 @@ import Testing
     init(from bytes: inout ByteReader) throws(StoredFormError) { number = try bytes.takeInt64() }
   }
 
-  private func saved(_ names: [String], at place: Int64?) -> DatedReplica<Names, Place> {
+  private func saved(
+    _ names: [String], at place: Int64?, written: Int64 = 5
+  ) -> DatedReplica<Names, Place> {
     DatedReplica(
       replica: Saved(
         model: Names(snapshot: names), finger: place.map(Place.init), terms: testTerms),
-      writtenAt: WallTime(milliseconds: 5))
+      writtenAt: WallTime(milliseconds: written))
   }
 
   /// A saved form with the head of another version.
@@ -138,11 +140,46 @@ import Testing
     }
     #expect(
       await counting.log == [
-        "load", "checkpoint 1001", "append 2", "load", "append 2", "load", "append 2", "load",
+        "load", "replace 1001", "append 2", "load", "append 2", "load", "append 2", "load",
       ])
     try await store.erase()
     try await store.save(replica)
-    #expect(await counting.log.suffix(2) == ["erase", "checkpoint 1004"])
+    #expect(await counting.log.suffix(2) == ["erase", "replace 1004"])
+  }
+
+  /// Otherwise each would take the other's changes from the disk, and nobody would know.
+  @Test func `two machines on one store are noticed, and neither overwrites the other`()
+    async throws
+  {
+    let shared = MemoryStore()
+    let (one, other) = (RowStore<Names, Place>(shared), RowStore<Names, Place>(shared))
+    for store in [one, other] { #expect(try await store.load() == nil) }
+    try await one.save(saved(["mine"], at: 0, written: 1))
+    try await other.save(saved(["theirs"], at: 0, written: 2))
+    #expect(await shared.aside.count == 1, "what came first is set aside")
+    let late = saved(["mine", "again"], at: 1, written: 3)
+    for _ in 1...2 {
+      await #expect(throws: StoreError.taken("another step was written meanwhile")) {
+        try await one.save(late)
+      }
+    }
+    try await other.save(saved(["theirs", "too"], at: 1, written: 4))
+    let read = try await RowStore<Names, Place>(shared).load()
+    #expect(read?.replica.model.names[1] == "too")
+  }
+
+  @Test func `a store that another machine has erased is written anew`() async throws {
+    let shared = MemoryStore()
+    let store = RowStore<Names, Place>(shared)
+    _ = try await store.load()
+    try await store.save(saved(["a"], at: 0, written: 1))
+    try await shared.erase()
+    let next = saved(["b"], at: 1, written: 2)
+    await #expect(throws: StoreError.unreadable("what this is a step from was erased")) {
+      try await store.save(next)
+    }
+    try await store.save(next)
+    #expect(try await RowStore<Names, Place>(shared).load()?.replica == next.replica)
   }
 
   @Test func `changes during failed saves are in the next step`() async throws {
@@ -259,7 +296,7 @@ import Testing
     saved.model.apply(2)
     saved.finger = Place(3)
     try await store.save(DatedReplica(replica: saved, writtenAt: now))
-    #expect(await counting.log == ["load", "checkpoint 2", "append 1", "append 2"])
+    #expect(await counting.log == ["load", "replace 2", "append 1", "append 2"])
     let read = try await RowStore<Settings, Place>(counting).load()
     #expect(read?.replica == saved)
     for knob in [Knob.turn(-1), .name("ü/")] {

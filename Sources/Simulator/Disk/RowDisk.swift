@@ -84,7 +84,7 @@ public struct RowDisk<Model: StorableModel, Place: Finger & Storable>: Simulated
 
   public mutating func setAside() {
     var kept = aside
-    kept.append(recovered)
+    if !recovered.isEmpty { kept.append(recovered) }
     self = RowDisk()
     aside = kept
   }

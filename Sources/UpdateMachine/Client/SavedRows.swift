@@ -27,10 +27,16 @@ public struct JournalEntry: Hashable, Sendable {
   public var rows: [StoredRow]
   /// When the step was written, by the wall clock.
   public var writtenAt: WallTime
+  /// When the form that the step extends was written; `nil`: unknown. If the store has a form of
+  /// another time, another machine has written it, and the store throws ``StoreError/taken``.
+  public var follows: WallTime?
 
-  /// Creates the entry of one step. By default, no range is cleared.
+  /// Creates the entry of one step. By default, no range is cleared, and any form may be extended.
   @inlinable
-  public init(cleared: [RowRange] = [], rows: [StoredRow], writtenAt: WallTime) {
+  public init(
+    cleared: [RowRange] = [], rows: [StoredRow], writtenAt: WallTime, follows: WallTime? = nil
+  ) {
+    self.follows = follows
     self.cleared = cleared
     self.rows = rows
     self.writtenAt = writtenAt

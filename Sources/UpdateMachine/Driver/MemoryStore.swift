@@ -25,6 +25,10 @@
     }
 
     public func append(_ entry: JournalEntry) async throws(StoreError) {
+      if let follows = entry.follows {
+        guard let writtenAt else { throw .unreadable("what this is a step from was erased") }
+        guard follows == writtenAt else { throw .taken("another step was written meanwhile") }
+      }
       for range in entry.cleared { rows.clear(range) }
       for row in entry.rows { rows[row.key] = row.value }
       writtenAt = entry.writtenAt

@@ -7,13 +7,17 @@
   package final class RowStore<Model: StorableModel, Place: Finger & Storable>: ReplicaStore {
     private let store: any SyncStore
     private let saved = Mutex(Saved.unknown)
+    /// When what is saved was written; `nil`: unknown.
+    private let writtenAt = Mutex(WallTime?.none)
 
     /// What is known of the saved form.
     private enum Saved: Sendable {
       /// It was not read, or could not be: it is set aside before anything is written in its place.
       case unknown
-      /// There is nothing that a step could be appended to.
+      /// There is nothing.
       case nothing
+      /// It was read, and has the layout of an earlier version. No step can be appended to it.
+      case outdated
       case replica(SavedReplica<Model, Place>)
 
       var hasUnloaded: Bool {
@@ -39,7 +43,8 @@
       } catch {
         throw .unreadable("\(error)")
       }
-      saved.withLock { $0 = isCurrent ? .replica(replica) : .nothing }
+      saved.withLock { $0 = isCurrent ? .replica(replica) : .outdated }
+      writtenAt.withLock { $0 = form.writtenAt }
       return DatedReplica(replica: replica, writtenAt: form.writtenAt)
     }
 
@@ -79,13 +84,28 @@
       // unloaded were given up since.
       if !old.hasUnloaded { new.model.forgetUnloaded() }
       switch old {
-      case .replica(let old):
-        try await store.append(try step(to: new, since: old, at: now))
-      case .unknown:
-        try await store.replace(with: try form(of: new, at: now))
-      case .nothing: try await store.checkpoint(try form(of: new, at: now))
+      case .replica(let old): try await append(try step(to: new, since: old, at: now))
+      case .unknown, .nothing: try await store.replace(with: try form(of: new, at: now))
+      case .outdated: try await store.checkpoint(try form(of: new, at: now))
       }
       saved.withLock { $0 = .replica(new) }
+      writtenAt.withLock { $0 = now }
+    }
+
+    private func append(_ step: JournalEntry) async throws(StoreError) {
+      var entry = step
+      entry.follows = writtenAt.withLock { $0 }
+      do throws(StoreError) {
+        try await store.append(entry)
+      } catch {
+        switch error {
+        case .taken, .unwritable: break
+        // It is not known whether the step was written.
+        case .failed: writtenAt.withLock { $0 = nil }
+        case .unreadable: saved.withLock { $0 = .unknown }
+        }
+        throw error
+      }
     }
 
     private func step(

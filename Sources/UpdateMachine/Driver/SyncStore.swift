@@ -6,7 +6,8 @@
   /// changes. What a call has written is durable when it returns. A call that throws has changed
   /// nothing.
   ///
-  /// Each store belongs to one machine of one process. `run()` returns after the call that is out.
+  /// Each store belongs to one machine of one process. A second machine that writes to it is noticed
+  /// (``StoreError/taken``). `run()` returns after the call that is out.
   /// If the task of `run()` is cancelled, so is the call's. The call may then fail or, better,
   /// finish its work, since `run()` waits for it. A load that fails then is repeated by the next
   /// run.
@@ -37,16 +38,19 @@
     /// ``Acknowledgement/beforeSaving``). If it throws, the error
     /// is reported. It is called again after a wait of 0.1 s, growing to 10 s, with all that has
     /// changed by then.
+    ///
+    /// Throws `taken`, and writes nothing, if the form was written at another time than
+    /// ``JournalEntry/follows`` says.
     func append(_ entry: JournalEntry) async throws(StoreError)
 
-    /// Writes everything in place of what is saved, whole or not at all. Called when there is
-    /// nothing that a step could be appended to.
+    /// Writes everything in place of what is saved, whole or not at all. Called when what is saved
+    /// has the layout of an earlier version of the library or the app.
     func checkpoint(_ form: SavedRows) async throws(StoreError)
 
     /// Sets aside what is saved, because it cannot be read or understood, and writes everything in
     /// its place: both or neither, since the user's changes may be in both. A later version wrote
     /// what was saved, or it is damaged. It is kept where nothing overwrites it. Also called when
-    /// nothing is known to be saved.
+    /// there was nothing at the load: if there is something now, another machine has written it.
     func replace(with form: SavedRows) async throws(StoreError)
 
     /// Deletes what is saved; succeeds also if there is nothing. If it throws, so does
@@ -71,6 +75,10 @@
     /// server is told nothing, until a later state can be encoded. A save is repeated, with growing
     /// waits. Throw `failed` instead, if you write a store.
     case unwritable(String)
+    /// Another machine has written to the store since. Each machine needs a store of its own. This
+    /// one saves nothing any more, so that neither overwrites the other. It goes on without: what
+    /// its user changes is not sent. A save is repeated, with growing waits.
+    case taken(String)
   }
 
   extension StoreError: CustomStringConvertible {
@@ -83,6 +91,9 @@
       case .unwritable(let reason):
         "The app's own code threw when it encoded what is to be saved. Nothing is saved until it "
           + "can be. \(reason)"
+      case .taken(let reason):
+        "Another machine writes to this store, so this one saves nothing any more. Give each "
+          + "machine a store of its own. \(reason)"
       }
     }
   }

@@ -343,7 +343,7 @@
   extension StoreError {
     fileprivate var failure: StoreFailure {
       switch self {
-      case .failed, .unwritable: .failed
+      case .failed, .unwritable, .taken: .failed
       case .unreadable: .unreadable
       }
     }
