@@ -8,9 +8,9 @@ public enum ClientNames: Hashable, Sendable {
   case drawn(seed: UInt64)
   /// The app brings the name. It must be random, used with one store only, and kept and erased
   /// together with it. With another name at each start, changes that may have left are set aside
-  /// (``RejectionCode/nameLost``). With the old name after a log-out, new changes count as run if
-  /// the server still remembers the old ones. With the name of another client, each takes the
-  /// other's changes for its own.
+  /// (``RejectionCode/nameLost``). With the old name after a log-out, new changes go on from the
+  /// last ID that the snapshot tells; if it tells none, they count as run. With the name of another
+  /// client, each takes the other's changes for its own.
   case own(ClientID)
 }
 

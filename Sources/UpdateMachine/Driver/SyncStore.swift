@@ -6,11 +6,10 @@
   /// changes. What a call has written is durable when it returns. A call that throws has changed
   /// nothing.
   ///
-  /// Each store belongs to one machine of one process. A second machine that writes to it is noticed
-  /// (``StoreError/taken``). `run()` returns after the call that is out.
-  /// If the task of `run()` is cancelled, so is the call's. The call may then fail or, better,
-  /// finish its work, since `run()` waits for it. A load that fails then is repeated by the next
-  /// run.
+  /// Each store belongs to one machine of one process. A second machine that writes to it is
+  /// noticed (``StoreError/taken``). `run()` returns after the call that is out. If the task of
+  /// `run()` is cancelled, so is the call's. The call may then fail or, better, finish its work,
+  /// since `run()` waits for it. A load that fails then is repeated by the next run.
   public protocol SyncStore: Sendable {
     /// Returns what is saved; `nil`: nothing is, or it was erased. Called before any other call. It
     /// is called again only if it was cut short, or if all rows are needed after all. A store may
@@ -68,8 +67,9 @@
     /// The medium failed: full, read-only, gone. A save is repeated, with growing waits. So is a
     /// load if the user's changes may be in what is saved; otherwise the replica starts stale.
     case failed(String)
-    /// What is saved cannot be understood. It is set aside, and the replica starts stale. The
-    /// user's changes are kept all the same, as far as they can be understood.
+    /// What is saved, or one of the user's changes in it, cannot be understood. If it is the model,
+    /// what is saved is set aside, and the replica starts stale. The user's changes are kept all
+    /// the same; one that cannot be understood waits for a version of the app that can.
     case unreadable(String)
     /// The app's own code throws when it encodes the model or a change. Nothing is saved, and the
     /// server is told nothing, until a later state can be encoded. A save is repeated, with growing
@@ -87,7 +87,8 @@
       case .failed(let reason):
         "The store failed. A save is tried again; if this goes on, look at the disk. \(reason)"
       case .unreadable(let reason):
-        "What is saved cannot be read. It is set aside, and the server is asked anew. \(reason)"
+        "What is saved, or a part of it, cannot be read. It is kept, and the server is asked for "
+          + "what it has. \(reason)"
       case .unwritable(let reason):
         "The app's own code threw when it encoded what is to be saved. Nothing is saved until it "
           + "can be. \(reason)"

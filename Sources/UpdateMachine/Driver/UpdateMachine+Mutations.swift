@@ -111,8 +111,9 @@
       return can
     }
 
-    /// Gives up a mutation that is refused, uncertain, or has never left. Returns whether it was
-    /// one; if not, nothing happens, since a mutation on its way cannot be called back.
+    /// Gives up a mutation that is refused, uncertain, unreadable, or has never left. Returns
+    /// whether it was one; if not, nothing happens, since a mutation on its way cannot be called
+    /// back.
     @discardableResult
     public func discard(_ ticket: MutationTicket) -> Bool {
       let can = client.local?.outbox.canDiscard(ticket) ?? false

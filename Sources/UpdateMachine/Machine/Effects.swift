@@ -2,7 +2,7 @@
 public enum SyncReport: Hashable, Sendable {
   /// A request failed, for this reason.
   case failure(SyncFailure)
-  /// A write failed.
+  /// The store failed: a load, a write or an erasure.
   case store
   /// The server has run more changes of this client than it ever sent.
   case nameShared(ClientID)

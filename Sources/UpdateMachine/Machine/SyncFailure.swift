@@ -53,6 +53,8 @@ extension RejectionCode: CustomStringConvertible {
     case .none: "The server gave no code. Its log may say more."
     case .nameLost:
       "The change may be at the server, under a client ID that was lost. Retry or discard it."
+    case .unreadable:
+      "The change could not be read for a while, and may be at the server. Retry or discard it."
     default: "The server's code is \(text). Its documentation says what helps."
     }
   }

@@ -12,8 +12,8 @@ public struct PushRequest<Change: Mutation>: Sendable {
   /// turn, like a mutation that it refuses itself. Otherwise it would wait for it for ever.
   /// Ascending; almost always empty; only for servers that count IDs.
   public var voided: [MutationID]
-  /// The mutations, in the order in which they must run. If the server counts IDs, theirs are
-  /// consecutive.
+  /// The mutations, in the order in which they must run. If the server counts IDs, theirs ascend,
+  /// and any that are left out between them are in ``voided`` or were run already.
   public var mutations: [Item]
 
   /// One mutation on its way.

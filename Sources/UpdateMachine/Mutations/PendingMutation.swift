@@ -138,7 +138,8 @@ public enum MutationState: Hashable, Sendable {
   case sent
   /// It was sent, and may or may not be at the server. It waits for its echo or for the app.
   case uncertain
-  /// It has no effect on the view: it threw in replay, or the server refused it.
+  /// It has no effect on the view: it threw in replay, the server refused it, or this version of
+  /// the app cannot read it.
   case setAside
   /// The confirmed state contains it, and does not overrule it.
   case acknowledged

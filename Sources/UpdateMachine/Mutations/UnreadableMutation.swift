@@ -1,6 +1,6 @@
 /// A change of the user's that was saved, and that this version of the app cannot read: another
-/// version wrote it, or it is damaged. It has no effect on the view and is not sent, and holds up
-/// no other. Its saved form stays as it is. So a version that can read it finds it again.
+/// version of the app wrote it. It has no effect on the view and is not sent, and holds up no
+/// other. Its saved form stays as it is. So a version that can read it finds it again.
 public struct UnreadableMutation: Hashable, Sendable {
   /// The app's handle, for a discard.
   public var ticket: MutationTicket { tickets.upperBound }
