@@ -174,6 +174,7 @@ extension Order: Storable {
         bytes.put(UInt8(2))
         bytes.put(ids)
       case .behind: bytes.put(UInt8(3))
+      case .tooLarge: bytes.put(UInt8(4))
       }
     }
   }
@@ -207,6 +208,7 @@ extension Order: Storable {
     case 1: .refused(try bytes.take())
     case 2: .acceptedOnly(try bytes.takeArray())
     case 3: .behind
+    case 4: .tooLarge
     default: throw StoredFormError(expected: "an answer to a push")
     }
   }

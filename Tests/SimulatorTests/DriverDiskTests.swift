@@ -29,8 +29,8 @@ import UpdateMachine
     #expect(rows > 10, "the store of rows was used")
   }
 
-  /// The simulated store once answered each reading with a failure, and no oracle objected: a failed
-  /// reading is repeated.
+  /// The simulated store once answered each reading with a failure, and no oracle objected: a
+  /// failed reading is repeated.
   @Test func `real drivers read the rows that they left on the disk`() {
     var read = 0
     for seed in 1...20 as ClosedRange<UInt64> {

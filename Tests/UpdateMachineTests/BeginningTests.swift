@@ -275,8 +275,8 @@ import Testing
     return hand
   }
 
-  /// Over the beginning they would be about nothing: a change of a value that is missing throws, and
-  /// ends as overruled.
+  /// Over the beginning they would be about nothing: a change of a value that is missing throws,
+  /// and ends as overruled.
   @Test func `changes of what the server had sent wait for its state`() throws {
     var old = offline()
     snapshot(&old, BoardNews(board: Board(["b": 3])))

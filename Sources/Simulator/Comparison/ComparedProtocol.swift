@@ -87,6 +87,7 @@ extension PushAnswer {
     case .acceptedOnly(let taken):
       .object(JSONObject(of: ("result", "accepted"), ("mutations", ids(taken))))
     case .behind: .object(JSONObject(of: ("result", "behind")))
+    case .tooLarge: .object(JSONObject(of: ("result", "too-large")))
     }
   }
 }

@@ -103,6 +103,8 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// Only where users change things: the app was updated, and cannot read the saved model. It reads
   /// what its user changed.
   case appUpdate
+  /// Only where users change things: the server takes no push of more than a few changes.
+  case smallPushes
 
   /// Whether only registers are affected.
   var isOfRegisters: Bool {
@@ -117,7 +119,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   var breaksContract: Bool { self == .silentChange || self == .oldCache }
 
   /// Whether the fault exists only where users change things.
-  var isOfChanges: Bool { self == .oldOutbox || self == .appUpdate }
+  var isOfChanges: Bool { self == .oldOutbox || self == .appUpdate || self == .smallPushes }
 
   /// The stream that decides which worlds have this fault. Faults added later have streams of their
   /// own, so that old seeds keep their stories.
@@ -181,6 +183,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .unloadedRows: "unloaded-rows"
     case .failedRead: "failed-read"
     case .appUpdate: "app-update"
+    case .smallPushes: "small-pushes"
     }
   }
 }
@@ -190,7 +193,7 @@ extension Fault {
   var isOfServer: Bool {
     switch self {
     case .unknownEvent, .refusedEvent, .gentleRestart, .killedServer, .unsupportedServer, .storm,
-      .silentChange, .oldCache:
+      .silentChange, .oldCache, .smallPushes:
       true
     case .slowNetwork, .lostRequest, .lostAnswer, .lateAnswer, .repeatedAnswer, .halfOpen,
       .refusedConnection, .brokenConnection, .partition, .sourceTimeout, .serverError, .portal,

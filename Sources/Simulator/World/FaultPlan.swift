@@ -9,6 +9,8 @@ struct FaultPlan: Sendable {
   /// cheap to fill anew.
   var isMixed = false
   var server = ServerSettings()
+  /// The most changes in one push that the server takes; `nil`: any number.
+  var pushMaximum: Int?
   /// The table from which one-way latencies are drawn.
   var latencies: [Int64]
   /// The longest time between two committed events. `disturbanceGap` is the same for disturbances.
@@ -58,6 +60,7 @@ struct FaultPlan: Sendable {
       if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
       if !isSwarm || choices.happens(fault.stream, 1, in: 3) { add(fault) }
     }
+    if faults.contains(.smallPushes) { pushMaximum = choices.pick(.updates, [4, 2, 1]) }
     if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
       server.requestsPerWindow = choices.pick(.swarm, [20, 6, 60])
     }
@@ -102,7 +105,7 @@ struct FaultPlan: Sendable {
       answering.append(fault)
     case .slowWrite, .failedWrite: writing.append(fault)
     case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite,
-      .unloadedRows, .failedRead, .appUpdate:
+      .unloadedRows, .failedRead, .appUpdate, .smallPushes:
       break  // These strike after a cancel or a crash, or when a disk is asked.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
@@ -115,6 +118,7 @@ struct FaultPlan: Sendable {
   /// Removes all faults.
   mutating func calm() {
     faults = .none
+    pushMaximum = nil
     outgoing = []
     answering = []
     incoming = []

@@ -146,8 +146,8 @@ extension World {
     clients[client].backup = nil
   }
 
-  /// The new process may be of a newer version of the app. Then the server gives it the model again,
-  /// and what its user changed must not be lost.
+  /// The new process may be of a newer version of the app. Then the server gives it the model
+  /// again, and what its user changed must not be lost.
   private mutating func mayUpdate(_ client: Int) {
     clients[client].isUpdated = false
     guard faultPlan.faults.contains(.appUpdate), clients[client].disk.saved?.outbox != nil,

@@ -139,6 +139,11 @@ extension World {
       scheduleServer()
     }
     let sent = clients[client].pushes[Int(push)]
+    if let most = faultPlan.pushMaximum, sent.push.mutations.count > most {
+      checker.result.faults[.smallPushes] += 1
+      clients[client].pushes[Int(push)].answer = .tooLarge
+      return nil
+    }
     let request = App.request(sent.push, at: sent.finger)
     switch fault {
     case .rateLimit:

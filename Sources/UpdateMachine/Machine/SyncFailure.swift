@@ -44,6 +44,10 @@ public struct RejectionCode: Hashable, Sendable {
   /// Our own code: a mutation could not be read for a while, and may be at the server.
   @inlinable
   public static var unreadable: RejectionCode { RejectionCode("UNREADABLE") }
+
+  /// Our own code: a push of one mutation alone is too large for the server.
+  @inlinable
+  public static var tooLarge: RejectionCode { RejectionCode("TOO_LARGE") }
 }
 
 extension RejectionCode: CustomStringConvertible {
@@ -55,6 +59,8 @@ extension RejectionCode: CustomStringConvertible {
       "The change may be at the server, under a client ID that was lost. Retry or discard it."
     case .unreadable:
       "The change could not be read for a while, and may be at the server. Retry or discard it."
+    case .tooLarge:
+      "The change is too large for the server. Make it smaller (edit), or discard it."
     default: "The server's code is \(text). Its documentation says what helps."
     }
   }

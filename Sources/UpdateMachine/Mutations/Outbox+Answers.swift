@@ -11,6 +11,7 @@ extension Outbox {
     sending.wantsPull = true
     switch answer {
     case .accepted:
+      if sending.batchLimit < settings.batchMaximum { sending.batchLimit *= 2 }
       accept(through: push.last, from: push.first, at: now)
       // Otherwise it would be uncertain after a restart.
       if !countsIDs {
@@ -45,6 +46,13 @@ extension Outbox {
       settleUndone(push, &effects)
       // Should it be behind again, the next wait is longer.
       return waitTransiently(at: now, &effects)
+    case .tooLarge:
+      let count = queue.count { $0.id.map { push.first <= $0 && $0 <= push.last } ?? false }
+      guard count > 1 else {
+        return fail(push, .rejected(.tooLarge), hasLeft: true, at: now, &effects)
+      }
+      sending.batchLimit = count / 2
+      settleUndone(push, &effects)
     }
     sending.retry.transient.reset()
     sending.retry.timeouts.reset()

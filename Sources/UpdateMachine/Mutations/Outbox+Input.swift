@@ -42,6 +42,9 @@ public enum PushAnswer: Hashable, Sendable {
   /// seen something that these mutations touch. They are sent again when its finger has moved, or
   /// when a later poll was answered in full.
   case behind
+  /// The server has done nothing, because the push is too large for it. Its mutations are sent in
+  /// smaller pushes. One that is too large alone is set aside (``RejectionCode/tooLarge``).
+  case tooLarge
 }
 
 extension Outbox.Input: Equatable where Change: Equatable {}
@@ -53,6 +56,7 @@ extension PushAnswer: CustomStringConvertible {
     case .refused(let refusal): refusal.description
     case .acceptedOnly(let ids): "accepted only \(ids)"
     case .behind: "behind"
+    case .tooLarge: "too large"
     }
   }
 }

@@ -98,6 +98,11 @@ extension Outbox {
   /// The last ticket given.
   package var newestTicket: MutationTicket { lastTicket }
 
+  /// Whether the server has said that it has this mutation, which is still pending. O(n).
+  package func isAccepted(_ ticket: MutationTicket) -> Bool {
+    queue.contains { $0.isAccepted && $0.tickets.contains(ticket) }
+  }
+
   /// How many groups of mutations are remembered as overruled.
   package var overruledCount: Int { overruled.count }
 

@@ -78,11 +78,13 @@ extension Outbox {
     }
   }
 
+  private var batchMaximum: Int { max(min(settings.batchMaximum, sending.batchLimit), 1) }
+
   /// The next batch: from the first that is not accepted, up to the first that never left and
   /// throws.
   private var nextBatch: Range<Int> {
     let start = queue.firstIndex { !$0.isAccepted } ?? queue.count
-    let limit = min(queue.count, start + (maySendAgain ? max(settings.batchMaximum, 1) : 1))
+    let limit = min(queue.count, start + (maySendAgain ? batchMaximum : 1))
     var end = start
     while end < limit {
       switch queue[end].stage {

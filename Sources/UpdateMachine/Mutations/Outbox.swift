@@ -113,6 +113,9 @@ package struct Outbox<Change: Mutation>: Sendable {
     /// The greatest ID that was accepted when the current poll left.
     @usableFromInline var askedThrough = MutationID.none
     @usableFromInline var pushCount: UInt64 = 0
+    /// The most mutations in one push: halved when the server finds one too large, doubled when it
+    /// takes one.
+    @usableFromInline var batchLimit = Int.max
     /// Whether the server has run more than was ever sent, and this is not reported yet.
     @usableFromInline var isNameShared = false
   }
