@@ -46,8 +46,8 @@ public struct Choices: Sendable {
     case cadence
     /// Which clients save nothing beside others that do.
     case machines
-    /// Which worlds have updates of the app, and when they come; and which servers take small pushes
-    /// only.
+    /// Which worlds have updates of the app, and when they come; and which servers take small
+    /// pushes only.
     case updates
   }
 

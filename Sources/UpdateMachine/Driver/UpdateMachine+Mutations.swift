@@ -86,14 +86,14 @@
       return nil
     }
 
-    /// Waits until the server has said that it has the mutation. It may run it later, so nobody need
-    /// see it yet: ``acknowledged(_:)`` waits for that. Returns `true` then, or if the confirmed
-    /// state has the mutation already.
+    /// Waits until the server has said that it has the mutation. It may run it later, so nobody
+    /// need see it yet: ``acknowledged(_:)`` waits for that. Returns `true` then, or if the
+    /// confirmed state has the mutation already.
     ///
     /// Returns `false` when nothing more can be expected of the server alone: the mutation is set
-    /// aside, uncertain, overruled or discarded. Also if there is no such mutation, after a log-out,
-    /// or if the surrounding task is cancelled. Waits for as long as that takes, also off line and
-    /// without `run()`.
+    /// aside, uncertain, overruled or discarded. Also if there is no such mutation, after a
+    /// log-out, or if the surrounding task is cancelled. Waits for as long as that takes, also off
+    /// line and without `run()`.
     @discardableResult
     public func accepted(_ ticket: MutationTicket) async -> Bool {
       guard let outbox = client.outbox, outbox.state(of: ticket) != nil else { return false }
