@@ -21,7 +21,7 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
   name: "UpdateMachine",
-  platforms: [.macOS(.v15), .iOS(.v18)],
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2), .watchOS(.v11)],
   products: [
     .library(name: "UpdateMachine", targets: ["UpdateMachine"]),
     .library(name: "MessageSync", targets: ["MessageSync"]),

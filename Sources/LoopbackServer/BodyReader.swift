@@ -118,7 +118,7 @@ struct BodyReader {
     var size = 0
     for byte in digits {
       guard let digit = HTTPText.hexadecimal(byte) else { throw .malformed }
-      guard size < 1 << 48 else { throw .bodyTooLarge }
+      guard size < Int.max >> 8 else { throw .bodyTooLarge }
       size = size << 4 | Int(digit)
     }
     return size

@@ -57,47 +57,41 @@ import UpdateMachine
     #expect(await server.view.text == "hour/9=\"Ada\" status/Ada=\"RESERVED\"")
   }
 
-  // Article example begins: time
-  /// The time of day of a moment, for display. All instances of `SystemClock` are one clock.
-  func date(of moment: Moment, by clock: SystemClock) -> Date {
-    let age = clock.now - moment
-    return Date(timeIntervalSinceNow: -Double(age.milliseconds) / 1000)
-  }
-  // Article example ends
-
-  @Test func `the article's date of a moment is its time of day`() {
-    let clock = SystemClock()
-    let before = Date(timeIntervalSinceNow: -60)
-    let found = date(of: Moment(milliseconds: clock.now.milliseconds - 60_000), by: clock)
-    #expect(abs(found.timeIntervalSince(before)) < 10)
-  }
-
   // Article example begins: banner
-  /// What a banner says, such as "Last up to date 20 min ago, next try in 8 s"; `nil`: nothing.
-  func banner(_ freshness: Freshness, at now: Moment) -> String? {
-    guard case .unreachable = freshness.claim else { return nil }
-    var text = "No connection"
-    if let moment = freshness.upToDateAsOf {
-      text = "Last up to date \((now - moment).milliseconds / 60_000) min ago"
-    }
+  /// What a banner says, such as "Offline since 10:42, next try in 8 s"; `nil`: nothing.
+  func banner(_ freshness: Freshness, by clock: some DriverClock) -> String? {
+    guard case .unreachable(let since) = freshness.claim else { return freshness.sentence() }
+    let date = clock.date(of: since)
+    var text = "Offline since \(date.formatted(date: .omitted, time: .shortened))"
     if let next = freshness.nextAttempt {
-      text += ", next try in \(max(0, (next - now).milliseconds / 1000)) s"
+      text += ", next try in \(max(0, (next - clock.now).milliseconds / 1000)) s"
     }
     return text
   }
   // Article example ends
 
-  @Test func `the article's banner tells the age of the state and the next try`() {
+  /// A clock that always shows the same time.
+  private struct StoppedClock: DriverClock {
+    var now: Moment
+    var wallTime: WallTime
+    func sleep(until moment: Moment) async throws(CancellationError) {}
+  }
+
+  @Test func `the article's banner tells since when, and the next try`() {
     func at(_ seconds: Int64) -> Moment { Moment(milliseconds: seconds * 1000) }
-    var freshness = Freshness(
-      .unreachable(since: at(0)), upToDateAsOf: at(-1_198), nextAttempt: at(10))
-    #expect(banner(freshness, at: at(2)) == "Last up to date 20 min ago, next try in 8 s")
-    #expect(banner(freshness, at: at(11)) == "Last up to date 20 min ago, next try in 0 s")
+    var clock = StoppedClock(now: at(2), wallTime: WallTime(milliseconds: 1_000_000))
+    let date = Date(timeIntervalSince1970: 998).formatted(date: .omitted, time: .shortened)
+    var freshness = Freshness(.unreachable(since: at(0)), upToDateAsOf: nil, nextAttempt: at(10))
+    #expect(banner(freshness, by: clock) == "Offline since \(date), next try in 8 s")
+    clock.now = at(11)
+    #expect(banner(freshness, by: clock)?.hasSuffix("next try in 0 s") == true)
+    clock.now = at(2)
     freshness.nextAttempt = nil
-    freshness.upToDateAsOf = nil
-    #expect(banner(freshness, at: at(2)) == "No connection")
+    #expect(banner(freshness, by: clock) == "Offline since \(date)")
     freshness.claim = .connecting(since: at(0))
-    #expect(banner(freshness, at: at(2)) == nil)
+    #expect(banner(freshness, by: clock) == freshness.sentence())
+    freshness.claim = .connected
+    #expect(banner(freshness, by: clock) == nil)
   }
 
   // MARK: One account, two machines

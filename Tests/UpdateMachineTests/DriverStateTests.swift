@@ -1,4 +1,3 @@
-import Observation
 import TestSupport
 import Testing
 
@@ -21,15 +20,6 @@ import Testing
     let other = self.reader(of: bench)
     #expect(other.next()?.model == Ledger(entries: [1]))
     #expect(other.next() == nil, "there is no newer state")
-  }
-
-  @Test func `an app can make a state for a preview`() {
-    let freshness = Freshness(.connecting(since: Moment(milliseconds: 3)), upToDateAsOf: nil)
-    let state = ReplicaState(
-      holding: .model(Ledger(entries: [1])), status: nil, freshness: freshness,
-      at: Moment(milliseconds: 5))
-    #expect(state.model == Ledger(entries: [1]) && state.freshness == freshness)
-    #expect(state.pending.isEmpty && state.setAside.isEmpty)
   }
 
   @Test func `the first state before the saved form is read says that nothing is known`() {
@@ -251,39 +241,6 @@ import Testing
     #expect(entries == [1])
     #expect(upToDateAsOf == .ms(0))
     #expect(claim == .connected)
-  }
-
-  @Test @MainActor
-  func `an observable replica follows on the main actor until its task is cancelled`() async {
-    let source = ScriptedSource()
-    let store = ScriptedStore(Bench.saved)
-    // This runs on the system's executors, so only what is awaited has a certain time.
-    let machine = LedgerDriver(
-      source: source, replicas: store, clock: HandClock(), chance: FixedChance())
-    let replica = ObservableReplica(machine)
-    #expect(replica.state.holding == .unknown)
-    #expect(replica.state.freshness.claim == .unknown)
-    let following = Task { await replica.follow() }
-    let running = Task { await machine.run() }
-    while replica.state.model != Ledger(entries: [1]) { await change(of: replica) }
-    await machine.stop()
-    await running.value
-    while replica.state.freshness.claim != .halted(.stopped) { await change(of: replica) }
-    following.cancel()
-    await following.value
-    #expect(replica.machine === machine)
-  }
-
-  /// Returns when the state is about to change. It has changed once the main actor is free again.
-  @MainActor
-  private func change(of replica: ObservableReplica<ScriptedSource>) async {
-    await withCheckedContinuation { continuation in
-      withObservationTracking {
-        _ = replica.state
-      } onChange: {
-        continuation.resume()
-      }
-    }
   }
 }
 

@@ -196,9 +196,12 @@ extension SyncClient {
       tell(.failed(id, .malformed), at: now, &effects)
     case .next(let finger, let first, let isComplete):
       var local = _local
+      let revision = model.lists.revision
+      var hasEvents = false
       do throws(Model.Refusal) {
         for index in first..<batch.count {
           guard let event = batch.event(at: index) else { continue }
+          hasEvents = true
           try model.apply(event)
           local?.confirm(by: event, in: model)
         }
@@ -209,7 +212,8 @@ extension SyncClient {
       if isComplete { local?.pollWasAnswered { model.overrules($0) } }
       _holding = .model(model)
       _local = local
-      effects.changes.insert(.model)
+      // A batch of heartbeats moves the finger, and leaves the model as it is.
+      if hasEvents || model.lists.revision != revision { effects.changes.insert(.model) }
       if settings.savesBehind { storage.wantState() }
       tell(.polled(id, movedTo: finger, isComplete: isComplete), at: now, &effects)
     }

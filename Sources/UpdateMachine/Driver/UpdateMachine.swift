@@ -267,8 +267,9 @@
       var freshness = client.freshness(at: now)
       if freshness.nextAttempt != nil { freshness.nextAttempt = machineFires }
       return State(
-        holding: client.holding, local: client.local, kept: client.kept,
-        status: client.isLoaded ? client.status : nil, freshness: freshness,
+        holding: client.holding, version: modelVersion, logOuts: client.nameCount,
+        local: client.local, kept: client.kept, status: client.isLoaded ? client.status : nil,
+        freshness: freshness,
         nextPush: client.local?.outbox.nextPush == nil ? nil : outboxFires, at: now)
     }
 

@@ -1,5 +1,5 @@
 /// What an app may tell its user about how fresh the shown state is (TheMachine §6). A pure
-/// function of the machine and the time.
+/// function of the machine and the time. ``sentence(at:locale:)`` says it in the user's language.
 public struct Freshness: Hashable, Sendable {
   /// The claim for the moment that was asked about.
   public var claim: Claim
