@@ -27,6 +27,7 @@ import UpdateMachine
       let machine = UpdateMachine(source: source, settings: settings)
       async let following: Void = machine.run()
       try await body(machine)
+      await server.pollWaits()
       await machine.stop()
       await following
       return await server.registers
@@ -62,7 +63,7 @@ import UpdateMachine
     let server = ShoppingServer()
     try await server.serving { site, session in
       let program = Task { await follow(ShoppingSource(site: site, session: session)) }
-      while await server.polls == 0 { await Task.yield() }
+      await server.pollWaits()
       program.cancel()
       await program.value
     }

@@ -89,7 +89,7 @@ private actor Shop: SyncSource {
     after place: ChangeLogPlace, waits: Bool
   ) async throws(SyncFailure) -> ChangeLogBatch<Made> {
     guard answersToLose > 0 else { return try log.changes(after: place) }
-    // Otherwise the client learns from the log that its change was made, and does not send it again.
+    // Otherwise the client learns from the log that its change was made, and never sends it again.
     return ChangeLogBatch(
       epoch: place.epoch, after: place.number, through: place.number, hasMore: true, changes: [])
   }
