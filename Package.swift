@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "UpdateMachine", targets: ["UpdateMachine"]),
     .library(name: "MessageSync", targets: ["MessageSync"]),
     .library(name: "SyncProtocols", targets: ["SyncProtocols"]),
+    .library(name: "HTTPSync", targets: ["HTTPSync"]),
     .library(name: "ZulipSync", targets: ["ZulipSync"]),
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
     .library(name: "LoopbackServer", targets: ["LoopbackServer"]),
@@ -37,8 +38,10 @@ let package = Package(
     .target(name: "UpdateMachine", swiftSettings: strict),
     .target(name: "MessageSync", dependencies: ["UpdateMachine"], swiftSettings: strict),
     .target(name: "SyncProtocols", dependencies: ["UpdateMachine"], swiftSettings: strict),
+    .target(name: "HTTPSync", dependencies: ["UpdateMachine"], swiftSettings: strict),
     .target(
-      name: "ZulipSync", dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols"],
+      name: "ZulipSync",
+      dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync"],
       swiftSettings: strict),
     .systemLibrary(
       name: "CSQLite", pkgConfig: sqlite,
@@ -58,7 +61,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "RecordingCheck",
-      dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync"],
+      dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync"],
       path: "Simulations/check", swiftSettings: strict),
     .target(
       name: "ZulipServer", dependencies: ["UpdateMachine", "SyncProtocols", "LoopbackServer"],
@@ -106,6 +109,10 @@ let package = Package(
         "ZulipSync", "LoopbackServer", "MessageSync", "SyncProtocols", "TestSupport",
         "UpdateMachine",
       ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "HTTPSyncTests",
+      dependencies: ["HTTPSync", "LoopbackServer", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "SQLiteStoreTests",

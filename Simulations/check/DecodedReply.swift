@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSync
 import SyncProtocols
 import UpdateMachine
 import ZulipSync

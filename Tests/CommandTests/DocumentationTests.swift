@@ -85,7 +85,7 @@ import Testing
 
   @Test func `every library has a landing page, and each article is reached from it`() throws {
     for module in [
-      "UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "SQLiteStore",
+      "UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync", "SQLiteStore",
       "LoopbackServer", "Simulator",
     ] {
       let folder = "Sources/\(module)/\(module).docc/"

@@ -83,15 +83,17 @@ import Testing
       ("Sources/UpdateMachine/", []), ("Sources/MessageSync/", ["UpdateMachine"]),
       ("Sources/SyncProtocols/", ["UpdateMachine"]),
       ("Sources/Simulator/", ["UpdateMachine", "MessageSync", "SyncProtocols"]),
+      ("Sources/HTTPSync/", ["UpdateMachine", "Foundation", "FoundationNetworking"]),
       (
         "Sources/ZulipSync/",
         [
-          "UpdateMachine", "MessageSync", "SyncProtocols", "Foundation", "FoundationNetworking",
+          "UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "Foundation",
+          "FoundationNetworking",
         ]
       ),
       (
         "Simulations/check/",
-        ["UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "Foundation"]
+        ["UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync", "Foundation"]
       ),
       (
         "Simulations/serve/", ["UpdateMachine", "SyncProtocols", "LoopbackServer", "Foundation"]

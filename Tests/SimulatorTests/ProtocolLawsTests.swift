@@ -60,6 +60,18 @@ import UpdateMachine
     #expect(laws.objection(inOtherLog: other) == nil)
   }
 
+  @Test func `logs of changes break no law`() {
+    let (epoch, other) = (ChangeLogEpoch("a"), ChangeLogEpoch("b"))
+    let laws = ProtocolLaws<ChangeLog<Int>>(
+      entries: 6, place: { ChangeLogPlace(epoch: epoch, number: Int64($0)) },
+      batch: { entries in
+        ChangeLogBatch(
+          epoch: epoch, after: Int64(entries.lowerBound), through: Int64(entries.upperBound),
+          hasMore: false, changes: entries.map { LoggedChange(number: Int64($0) + 1, event: $0) })
+      })
+    #expect(laws.objection(inOtherLog: ChangeLogPlace(epoch: other, number: 0)) == nil)
+  }
+
   @Test func `records break no law`() {
     func pulled(_ entries: Range<Int>, epoch: UInt64 = 1) -> PulledRecords {
       PulledRecords(

@@ -3,7 +3,7 @@
   public import UpdateMachine
 
   /// Connects one client to a server in this process: a ``LocalClientView``, ``LocalRecordSync``,
-  /// ``LocalTableSync`` or ``LocalEventStream``, each of which makes its own.
+  /// ``LocalTableSync``, ``LocalEventStream`` or ``LocalChangeLog``, each of which makes its own.
   public struct LocalSource<Model: SyncModel, Sync: SyncProtocol>: SyncSource
   where Sync.Batch.Event == Model.Event, Model.Lists == NoLists {
     typealias Registration = Registered<Model.Snapshot, Sync.Place>

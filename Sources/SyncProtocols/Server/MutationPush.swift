@@ -1,8 +1,8 @@
 public import UpdateMachine
 
-// Server: the room of what all protocols' servers share: a server's answer as the transport
-// delivers it, the mutations that clients push, why a mutation is refused, and how a poll waits for
-// news in a server in this process.
+// Server: the room of what all protocols' servers share: the true state of a server, its answer as
+// the transport delivers it, the mutations that clients push, why a mutation is refused, and how a
+// poll waits for news in a server in this process.
 //
 // Server may use: JSON.
 

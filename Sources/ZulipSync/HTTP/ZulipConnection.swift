@@ -5,6 +5,7 @@
 // HTTP may use: JSON, State, Wire.
 
 import Foundation
+import HTTPSync
 public import UpdateMachine
 
 #if canImport(FoundationNetworking)
@@ -180,25 +181,18 @@ extension ZulipFailure {
   /// the connection, libcurl reports that for any later failure, even if the request went out to
   /// another address. So the code is believed only of a request that certainly was not sent.
   init(_ code: URLError.Code, _ sent: ZulipTransport.Sent) {
-    let hasLeft = sent != .nothing
-    switch code {
-    case .timedOut: self.init(.timedOut, .timedOut)
-    case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet,
-      .internationalRoamingOff, .callIsActive, .dataNotAllowed:
-      self.init(.unreachable, sent == .something ? .broken : .notConnected, hasLeft: hasLeft)
     // FoundationNetworking cannot connect to an IPv6 address in a URL.
-    case .badURL: self.init(.unreachable, .notConnected, hasLeft: false)
-    case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
-      .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
-      .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
-      self.init(.unreachable, .untrusted, hasLeft: hasLeft)
-    // FoundationNetworking reports an answer of no HTTP version as an unsupported URL scheme, and a
-    // missing answer as a bad one.
-    case .unsupportedURL, .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData,
-      .httpTooManyRedirects, .redirectToNonExistentLocation:
-      self.init(.serverFault, .notHTTP)
-    case .dataLengthExceedsMaximum: self.init(.serverFault, .tooLarge)
-    default: self.init(.unreachable, .broken)
+    let hasLeft = sent != .nothing && code != .badURL
+    let fault = ConnectionFault(code)
+    switch fault {
+    case .timedOut: self.init(fault.failure, .timedOut)
+    case .notConnected:
+      let reason: Reason = hasLeft && sent == .something ? .broken : .notConnected
+      self.init(fault.failure, reason, hasLeft: hasLeft)
+    case .untrusted: self.init(fault.failure, .untrusted, hasLeft: hasLeft)
+    case .notHTTP: self.init(fault.failure, .notHTTP)
+    case .tooLarge: self.init(fault.failure, .tooLarge)
+    case .broken: self.init(fault.failure, .broken)
     }
   }
 }

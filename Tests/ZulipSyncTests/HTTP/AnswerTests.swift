@@ -99,15 +99,6 @@ struct AnswerTests {
     #expect(failure?.failure == .rateLimited(after: .seconds(86_420)))
   }
 
-  @Test(arguments: [
-    ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
-    ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
-    ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
-  ])
-  func `dates are seconds since the epoch`(text: String, seconds: Int64) {
-    #expect(ZulipAnswer.seconds(ofDate: text) == seconds)
-  }
-
   @Test func `a too large success is malformed, another too large answer is a server's fault`() {
     #expect(failure { $0.isTooLarge = true }?.failure == .malformed)
     #expect(
