@@ -132,4 +132,15 @@ import UpdateMachine
     #expect(SyncFailure(response) == .serverFault)
     #expect(SyncFailure(response, type: "application/cbor") == nil)
   }
+
+  /// Most proxies say so with a page of theirs. Taken for a passing fault, the same push would be
+  /// made for ever.
+  @Test(arguments: [413, 400, 200])
+  func `a push that is too large is known by its status alone`(status: Int) throws {
+    let response = try #require(
+      HTTPURLResponse(
+        url: FailureTests.site, statusCode: status, httpVersion: nil,
+        headerFields: ["Content-Type": "text/html"]))
+    #expect(PushAnswer(response) == (status == 413 ? .tooLarge : nil))
+  }
 }
