@@ -28,7 +28,7 @@ public struct JournalEntry: Hashable, Sendable {
   /// When the step was written, by the wall clock.
   public var writtenAt: WallTime
   /// When the form that the step extends was written; `nil`: unknown. If the store has a form of
-  /// another time, another machine has written it, and the store throws ``StoreError/taken``.
+  /// another time, another machine has written it, and the store throws ``StoreError/taken(_:)``.
   public var follows: WallTime?
 
   /// Creates the entry of one step. By default, no range is cleared, and any form may be extended.

@@ -7,7 +7,7 @@
   /// nothing.
   ///
   /// Each store belongs to one machine of one process. A second machine that writes to it is
-  /// noticed (``StoreError/taken``). `run()` returns after the call that is out. If the task of
+  /// noticed (``StoreError/taken(_:)``). `run()` returns after the call that is out. If the task of
   /// `run()` is cancelled, so is the call's. The call may then fail or, better, finish its work,
   /// since `run()` waits for it. A load that fails then is repeated by the next run.
   public protocol SyncStore: Sendable {
