@@ -14,13 +14,14 @@ import Testing
   /// The contents of the article's code blocks, in order. "story" is what a test prints.
   private static let order = [
     "model", "server", "words", "app", "uuid", "test", "story", "token", "actor", "plants",
+    "laws",
   ]
 
   @Test func `the article shows exactly the code of the tests, and the story of a failure`()
     async throws
   {
     var examples: [String: [String]] = [:]
-    for file in ["ToDo.swift", "ToDoTests.swift"] {
+    for file in ["ToDo.swift", "ToDoTests.swift", "ProtocolLawsTests.swift"] {
       let text = try String(contentsOf: Self.tests.appending(path: file), encoding: .utf8)
       examples.merge(regions(of: text)) { one, _ in one }
     }

@@ -7,7 +7,7 @@ import UpdateMachine
 /// The laws of `advance`, for the library's protocols and for protocols that break one each.
 @Suite struct ProtocolLawsTests {
   /// A feed with numbers, and the mistakes that its author may make.
-  private enum Feed<Mistake: FeedMistake>: SyncProtocol {
+  private enum MistakenFeed<Mistake: FeedMistake>: SyncProtocol {
     static func advance(_ place: FeedPlace, over batch: FeedBatch) -> SyncAdvance<FeedPlace> {
       if batch.log != place.log, Mistake.kind != .anyLog { return .gap }
       var next = FeedPlace(log: place.log, last: batch.entries.last ?? place.last)
@@ -19,24 +19,33 @@ import UpdateMachine
         return .seen
       }
       if Mistake.kind == .offByOne { next.last -= 1 }
-      return .next(next, first: Mistake.kind == .appliesTwice ? 0 : place.last + 1 - first)
+      return .next(next, first: Mistake.kind == .appliesTwice ? 0 : max(0, place.last + 1 - first))
     }
   }
 
   private func laws<Mistake: FeedMistake>(_ mistake: Mistake.Type) -> LawObjection? {
-    let laws = ProtocolLaws<Feed<Mistake>>(
+    let laws = ProtocolLaws<MistakenFeed<Mistake>>(
       entries: 5, place: { FeedPlace(log: 1, last: $0) },
       batch: { FeedBatch(log: 1, entries: $0.map { $0 + 1 }) })
     return laws.objection(inOtherLog: FeedPlace(log: 2, last: 0))
   }
 
-  @Test func `a feed without mistakes breaks no law`() { #expect(laws(NoMistake.self) == nil) }
+  private typealias Feed = MistakenFeed<NoMistake>
+
+  // Article example begins: laws
+  @Test func `our feed breaks no law`() {
+    let laws = ProtocolLaws<Feed>(
+      entries: 8, place: { FeedPlace(log: 1, last: $0) },
+      batch: { FeedBatch(log: 1, entries: $0.map { $0 + 1 }) })
+    #expect(laws.objection(inOtherLog: FeedPlace(log: 2, last: 0)) == nil)
+  }
+  // Article example ends
 
   @Test func `each mistake is found, and told`() {
     #expect(
       laws(TakesAnything.self)?.description
         == "A client that has 0 entries is given entries 1..<2. Expected: a refusal: entries between "
-        + "the two are missing. Found: next(1:2, first: 1, isComplete: true).")
+        + "the two are missing. Found: next(1:2, first: 0, isComplete: true).")
     #expect(laws(GoesBack.self)?.expected == "that nothing moves: nothing is new")
     #expect(
       laws(AppliesTwice.self)?.situation.contains("has 1 entries is given entries 0..<2") == true)

@@ -60,6 +60,14 @@ enum RelabelsByTitle: Mistake {
   }
 }
 
+/// Does not expect that anything is deleted, and traps.
+enum TrapsAtDeletion: Mistake {
+  static func apply(_ event: ToDoEvent, to list: inout ToDoList) {
+    if case .delete = event { fatalError("nothing is ever deleted") }
+    list.apply(event)
+  }
+}
+
 /// A list with a mistake, and the app that has it.
 struct MistakenList<Wrong: Mistake>: SyncModel, CustomStringConvertible {
   typealias Refusal = Never

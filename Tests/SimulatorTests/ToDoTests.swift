@@ -41,6 +41,19 @@ import UpdateMachine
   }
   // Article example ends
 
+  /// The process is gone, and with it the story.
+  @Test func `a model that traps leaves its seed behind`() async throws {
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = await Simulation<MistakenApp<TrapsAtDeletion>>.run(seeds: 7...7, clients: 2)
+    }
+    let words = String(decoding: try #require(ended).standardErrorContent, as: UTF8.self)
+    #expect(
+      words.contains(
+        "The process trapped in seed 7 of MistakenApp<TrapsAtDeletion>, with 2 clients. To repeat it, "
+          + "run the same test with that seed alone."), "\(words)")
+    #expect(words.contains("nothing is ever deleted"), "whoever handled it before still does")
+  }
+
   static let mistaken: [any SimulatedApp.Type] = [
     MistakenApp<TogglesCompleted>.self, MistakenApp<KeepsDeleted>.self,
     MistakenApp<AddsTwice>.self, MistakenApp<ForgetsLabels>.self,

@@ -10,7 +10,8 @@
     /// The run stops at the smallest failing seed. That failure is made small and told as a story.
     /// The result depends on the arguments alone, not on the number of cores. The first seed and
     /// every 64th after it are run twice, and both runs must be equal. If the calling task is
-    /// cancelled, the results so far are returned.
+    /// cancelled, the results so far are returned. If the app's code traps, the seed and how to
+    /// repeat it are written to standard error before the process ends.
     ///
     /// - Parameters:
     ///   - seeds: each is a world of its own; its tempo, faults and history are drawn from it.
@@ -30,6 +31,8 @@
       let configuration = SimulationConfiguration(
         seed: seeds.lowerBound, clients: clients, steps: steps, faults: faults, isSwarm: isSwarm,
         plant: plant)
+      TrapNotice.begin()
+      defer { TrapNotice.end() }
       let (statistics, failing) = await statistics(of: seeds, configuration, engine)
       return Runs(
         statistics: statistics,
@@ -97,20 +100,26 @@
       _ number: UInt64, of seeds: ClosedRange<UInt64>, _ configuration: SimulationConfiguration,
       _ engine: SimulationEngine
     ) -> Portion {
-      var outcome = Portion(number: number)
-      var configuration = configuration
       let first = number * portion
       let end = min(first + (portion - 1), seeds.upperBound - seeds.lowerBound)
-      for index in first...end where !Task.isCancelled {
-        configuration.seed = seeds.lowerBound + index
-        let result = run(configuration, engine: engine, twice: isRunTwice(index))
-        outcome.statistics.add(result)
-        if result.finding != nil {
-          outcome.failing = result
-          return outcome
+      let repeating =
+        " of \(App.self), with \(configuration.clients) clients. To repeat it, run the same test with "
+        + "that seed alone.\n"
+      return TrapNotice.noting(repeating) { note in
+        var outcome = Portion(number: number)
+        var configuration = configuration
+        for index in first...end where !Task.isCancelled {
+          configuration.seed = seeds.lowerBound + index
+          note(configuration.seed)
+          let result = run(configuration, engine: engine, twice: isRunTwice(index))
+          outcome.statistics.add(result)
+          if result.finding != nil {
+            outcome.failing = result
+            return outcome
+          }
         }
+        return outcome
       }
-      return outcome
     }
 
     /// Describes a failing run. One that does not fail again is not deterministic.
