@@ -120,9 +120,10 @@ extension SyncFailure {
 }
 
 extension PushAnswer {
-  /// The answer that a status alone gives: `tooLarge` if it is 413; `nil`: any other. It is believed
-  /// of anybody, because mostly it is a proxy that bounds the bodies of requests. Ask for it before
-  /// `SyncFailure.init?(_:type:)`, which would take a proxy's page for a fault that may pass.
+  /// The answer that a status alone gives: `tooLarge` if it is 413; `nil`: any other. It is
+  /// believed of anybody, because mostly it is a proxy that bounds the bodies of requests. Ask for
+  /// it before `SyncFailure.init?(_:type:)`, which would take a proxy's page for a fault that may
+  /// pass.
   public init?(_ response: URLResponse) {
     guard (response as? HTTPURLResponse)?.statusCode == 413 else { return nil }
     self = .tooLarge

@@ -12,8 +12,8 @@ public import UpdateMachine
 ///     #expect(laws.objection() == nil)
 ///
 /// A client that is anywhere in the log is given every answer that any client could be given: a
-/// request may be lost, an answer may come twice, and a proxy may mix up two clients. Whatever it is
-/// given, it takes exactly what it lacks, or refuses the answer.
+/// request may be lost, an answer may come twice, and a proxy may mix up two clients. Whatever it
+/// is given, it takes exactly what it lacks, or refuses the answer.
 public struct ProtocolLaws<Sync: SyncProtocol> where Sync.Place: Equatable {
   private let entries: Int
   private let seesGaps: Bool

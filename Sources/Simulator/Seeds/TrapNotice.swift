@@ -11,8 +11,8 @@
   #endif
 
   /// Tells which seed was running if the process ends in a trap, as an app's code can do: an index
-  /// out of range, a force-unwrapped `nil`. The process is gone then, and with it every story. So one
-  /// line goes to standard error, and then whatever handled the signal before handles it.
+  /// out of range, a force-unwrapped `nil`. The process is gone then, and with it every story. So
+  /// one line goes to standard error, and then whatever handled the signal before handles it.
   enum TrapNotice {
     /// A thread that runs seeds.
     @unsafe private struct Place {

@@ -201,9 +201,9 @@ extension SyncClient {
       do throws(Model.Refusal) {
         for index in first..<batch.count {
           guard let event = batch.event(at: index) else { continue }
-          hasEvents = true
           try model.apply(event)
           local?.confirm(by: event, in: model)
+          hasEvents = true
         }
       } catch {
         return tell(.failed(id, .modelRefused), at: now, &effects)
