@@ -163,6 +163,18 @@ import Testing
     #expect(hand.client.view == 1)
   }
 
+  @Test func `an edit whose encoding throws leaves the change as it was`() throws {
+    var hand = following()
+    try hand.mutate(.good)
+    let push = try #require(hand.pushes.last)
+    hand.put(.pushAnswered(push.id, .refused(MutationRefusal(MutationID(1)))))
+    let refused = try #require(hand.client.setAside.first)
+    hand.put(.mutation(.edited(refused.ticket, .bad)))
+    #expect(hand.client.setAside.map(\.change) == [.good] && hand.client.pending.isEmpty)
+    hand.put(.mutation(.edited(refused.ticket, .good)))
+    #expect(hand.client.setAside.isEmpty && hand.client.pending.count == 1)
+  }
+
   @Test(arguments: [-1, 3, Int.max, Int.min])
   func `rules that point outside the batch end in a register, and in no trap`(first: Int) {
     var hand = following()
@@ -188,6 +200,7 @@ import Testing
     }
     var items: [Item]
     var names: [String: Item]
+    var numbers: [Int: Item]?
   }
 
   @Test(arguments: [
@@ -195,6 +208,10 @@ import Testing
     (#"{"items":[{"title":7,"count":1}],"names":{}}"#, "; items[0].title: not a String"),
     (#"{"items":[],"names":{"Ada's diary":{"title":"x"}}}"#, "; names[…].count: missing"),
     (#"{"items":[],"names":{"Ada's":{"title":null,"count":1}}}"#, "; names[…].title: missing"),
+    (
+      #"{"items":[],"names":{},"numbers":{"4711":{"title":"x"}}}"#,
+      "; numbers[…].count: missing"
+    ),
     (#"{"items":[]}"#, "; names: missing"),
     (#"{"items":[}"#, ": not readable"),
   ])

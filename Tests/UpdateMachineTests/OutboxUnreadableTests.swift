@@ -76,6 +76,16 @@ import Testing
       #expect(box.violation() == nil)
     }
 
+    /// The server has forgotten the client, and counts under another name.
+    mutating func loseName() throws {
+      box = Outbox(client: ClientID(8), takingOver: box)
+      server = TinyServer()
+      view = LocalView(of: server.book)
+      feed(.app(.started(foreground: true)))
+      save()
+      #expect(box.violation() == nil)
+    }
+
     var lost: [UInt64] { box.unreadable.map(\.ticket.number) }
   }
 
@@ -154,5 +164,25 @@ import Testing
       app.poll()
     }
     #expect(app.server.book.notes == [2, 1] && app.box.isEmpty)
+  }
+
+  /// Its old ID is another mutation's by then.
+  @Test func `under a new name it has no ID, and is for the user to decide once it is read`() throws
+  {
+    var app = App()
+    try app.make(.write([1]))
+    #expect(app.push?.mutations.map(\.id.number) == [1])
+    try app.restart(unable: [1])
+    try app.loseName()
+    #expect(app.lost == [1])
+    try app.make(.write([2]))
+    #expect(app.push?.mutations.map(\.id.number) == [1])
+    app.arrive(isAnswered: false)
+    try app.restart(unable: [])
+    #expect(app.box.setAside.map(\.ticket.number) == [1])
+    #expect(app.box.pending.map(\.ticket.number) == [2])
+    app.poll()
+    #expect(app.server.book.notes == [2])
+    #expect(app.box.pending.isEmpty && app.box.setAside.count == 1)
   }
 }

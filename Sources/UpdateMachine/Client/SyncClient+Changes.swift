@@ -32,6 +32,21 @@ extension SyncClient {
 
   // MARK: Inputs of the outbox
 
+  /// Takes the user's decision about a mutation. An edit that cannot be saved changes nothing.
+  @inlinable
+  mutating func decided(
+    _ decision: MutationDecision, at now: Moment, _ effects: inout Effects
+  ) {
+    if case .edited(_, let change) = decision, !canStore(change) { return }
+    tellOutbox(decision.input, at: now, &effects)
+  }
+
+  /// Whether the change could be saved. Without a store it need not be.
+  @inlinable
+  package func canStore(_ change: Change) -> Bool {
+    !settings.hasStore || Model.objection(toStoring: change) == nil
+  }
+
   /// Feeds one input to the outbox. Its effect on the view shows at once.
   @inlinable
   mutating func tellOutbox(

@@ -143,7 +143,7 @@ where Sync.Batch.Event == Model.Event {
     case .fired(let timer): fired(timer, at: now, &effects)
     case .window(let change): changeWindow(change, at: now, &effects)
     case .lists(let change): changeLists(change, &effects)
-    case .mutation(let word): tellOutbox(word.input, at: now, &effects)
+    case .mutation(let word): decided(word, at: now, &effects)
     }
     settle(since: before, at: now, &effects)
     return effects

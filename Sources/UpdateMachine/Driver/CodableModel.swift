@@ -103,7 +103,7 @@
     private static func suffix(_ path: [any CodingKey]) -> String {
       var text = ""
       for key in path {
-        if let index = key.intValue {
+        if let index = key.intValue, key.stringValue == "Index \(index)" {
           text += "[\(index)]"
         } else if Mirror(reflecting: key).displayStyle == .enum,
           !"\(type(of: key))".hasPrefix("_")

@@ -125,11 +125,11 @@
       return can
     }
 
-    /// Replaces a mutation that was refused or has never left. Returns whether it was one; if not,
-    /// nothing happens.
+    /// Replaces a mutation that was refused or has never left. Returns whether it was one, and the
+    /// new one can be encoded; if not, nothing happens.
     @discardableResult
     public func edit(_ ticket: MutationTicket, to change: Origin.Model.Change) -> Bool {
-      let can = client.local?.outbox.canEdit(ticket) ?? false
+      let can = client.canStore(change) && client.local?.outbox.canEdit(ticket) ?? false
       feed(.mutation(.edited(ticket, change)))
       return can
     }

@@ -217,7 +217,7 @@ extension RowWriter {
 
   /// Writes the rows of what cannot be read, as they were found.
   fileprivate mutating func put(_ items: [UnreadableMutation], since old: [UnreadableMutation]) {
-    for item in items where !old.contains(where: { $0.key == item.key }) {
+    for item in items where !old.contains(where: { $0.key == item.key && $0.row == item.row }) {
       put(item.key.table, item.key.bytes, item.row)
     }
     for item in old where !items.contains(where: { $0.key == item.key }) {
@@ -317,6 +317,38 @@ extension RowReader {
       }
     }
     return items
+  }
+}
+
+extension UnreadableMutation {
+  /// The same under a new client name, where its own ID means nothing. Its row says so, too: a later
+  /// version of the app that reads it must not take it for the mutation that has this ID by then.
+  /// If it may have left, it is for the user to decide.
+  func underNewName() -> UnreadableMutation {
+    var reader = ByteReader(row)
+    var row = ByteWriter()
+    var table = StoredTable.refusedMutations
+    do throws(StoredFormError) {
+      let head = try MutationHead(from: &reader)
+      if key.table == .refusedMutations {
+        let refusal: MutationRefusal = try reader.take()
+        head.put(into: &row)
+        row.put(MutationRefusal(.none, refusal.code))
+      } else if id == nil {
+        return self
+      } else {
+        var lost = head
+        lost.mayHaveCopy = true
+        lost.put(into: &row)
+        row.put(MutationRefusal(.none, .nameLost))
+      }
+    } catch {
+      table = key.table  // It was read once, so this does not happen.
+    }
+    for byte in bytes { row.put(byte) }
+    return UnreadableMutation(
+      name: name, bytes: bytes, reason: reason, tickets: tickets, rank: rank, id: nil,
+      isAccepted: false, key: StoredKey(table, key.bytes), row: row.bytes)
   }
 }
 

@@ -192,7 +192,7 @@ package struct Outbox<Change: Mutation>: Sendable {
           version: version))
     }
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
-    unreadable = old.unreadable.map { $0.underNewName }
+    unreadable = old.unreadable.map { $0.underNewName() }
     if !settings.machine.isDurable { stored = version }
   }
 

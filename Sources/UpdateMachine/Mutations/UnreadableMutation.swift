@@ -26,15 +26,6 @@ public struct UnreadableMutation: Hashable, Sendable {
   var mayBeVoid = false
 }
 
-extension UnreadableMutation {
-  /// The same under a new client ID: its own ID means nothing any more.
-  var underNewName: UnreadableMutation {
-    UnreadableMutation(
-      name: name, bytes: bytes, reason: reason, tickets: tickets, rank: rank, id: nil,
-      isAccepted: false, key: key, row: row)
-  }
-}
-
 extension Outbox {
   func isUnreadable(_ ticket: MutationTicket) -> Bool {
     unreadable.contains { $0.tickets.contains(ticket) }
