@@ -57,10 +57,28 @@ import Testing
       return
     }
     #expect(hand.client.setAside.count == 1 && hand.client.pending.count == 2)
+    #expect(hand.client.local?.outbox.mayHaveCopy(of: refused.ticket) == false)
+    hand.put(.mutation(.edited(refused.ticket, .set("v1", 7))))
+    while hand.pushes.last?.mutations.first?.change != .set("v1", 7) { hand.fire(.outbox) }
+    let push = try #require(hand.pushes.last)
+    #expect(push.mutations.map(\.id) == ids(1...1) && push.voided.isEmpty)
+    try answer(&hand, .accepted)
+    #expect(hand.pushes.last?.mutations.map(\.change) == [.set("v2", 2), .set("v3", 3)])
+  }
+
+  /// It may be at the server, so another must not take its ID.
+  @Test func `one that was sent before is too large under its own ID`() throws {
+    var hand = try hand(changes: 2)
+    hand.put(.failed(try #require(hand.pushes.last?.id), .timedOut, hasLeft: true))
+    hand.fire(.outbox)
+    try answer(&hand, .tooLarge)
+    #expect(sent(hand) == ids(1...1))
+    try answer(&hand, .tooLarge)
+    let refused = try #require(hand.client.setAside.first)
+    hand.put(.mutation(.edited(refused.ticket, .set("v1", 7))))
+    #expect(hand.client.setAside.count == 1, "a copy may have been made as it was")
     hand.put(.mutation(.discarded(refused.ticket)))
     while hand.pushes.last?.mutations.first?.id == MutationID(1) { hand.fire(.outbox) }
-    let push = try #require(hand.pushes.last)
-    #expect(push.voided == [MutationID(1)], "a server that counts must not wait for it")
-    #expect(push.mutations.map(\.change) == [.set("v2", 2)])
+    #expect(hand.pushes.last?.voided == [MutationID(1)], "the server must not wait for it")
   }
 }

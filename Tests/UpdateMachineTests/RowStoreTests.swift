@@ -15,6 +15,9 @@ import Testing
 
     func fail(with failure: StoreError?) { self.failure = failure }
 
+    /// Another machine has written.
+    func write(at time: WallTime) { form?.writtenAt = time }
+
     private func note(_ words: String) throws(StoreError) {
       log.append(words)
       if let failure { throw failure }
@@ -32,6 +35,7 @@ import Testing
 
     func append(_ entry: JournalEntry) async throws(StoreError) {
       try note("append \(entry.rows.count)")
+      if let follows = entry.follows, follows != form!.writtenAt { throw .taken("") }
       var disk = RowDisk()
       disk.write(form!.rows.map { StoredRow($0.key, $0.value) })
       disk.write(entry.rows)
@@ -166,6 +170,39 @@ import Testing
     try await other.save(saved(["theirs", "too"], at: 1, written: 4))
     let read = try await RowStore<Names, Place>(shared).load()
     #expect(read?.replica.model.names[1] == "too")
+  }
+
+  @Test func `what another machine wrote while a save failed is not overwritten`() async throws {
+    let counting = CountingStore()
+    let store = RowStore<Names, Place>(counting)
+    _ = try await store.load()
+    try await store.save(saved(["a"], at: 0, written: 1))
+    await counting.fail(with: .failed("full"))
+    await #expect(throws: StoreError.failed("full")) {
+      try await store.save(saved(["b"], at: 1, written: 2))
+    }
+    await counting.fail(with: nil)
+    await counting.write(at: WallTime(milliseconds: 9))
+    await #expect(throws: StoreError.taken("")) {
+      try await store.save(saved(["c"], at: 2, written: 3))
+    }
+    // Whether the failed one was written or not, the next follows.
+    for written: Int64 in [1, 2] {
+      await counting.write(at: WallTime(milliseconds: written))
+      try await store.save(saved(["d"], at: 3, written: 2))
+    }
+  }
+
+  @Test func `two machines that migrate one form are noticed`() async throws {
+    let counting = CountingStore(form(saved(["ADA"], at: 7), model: 2))
+    let (one, other) = (RowStore<Names, Place>(counting), RowStore<Names, Place>(counting))
+    for store in [one, other] { #expect(try await store.load() != nil) }
+    try await one.save(saved(["mine"], at: 8, written: 6))
+    await #expect(throws: StoreError.taken("what was to be migrated is not there any more")) {
+      try await other.save(saved(["theirs"], at: 8, written: 7))
+    }
+    let read = try await RowStore<Names, Place>(counting).load()
+    #expect(read?.replica.model.names[0] == "mine")
   }
 
   @Test func `a store that another machine has erased is written anew`() async throws {

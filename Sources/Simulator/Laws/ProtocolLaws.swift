@@ -28,7 +28,8 @@ public struct ProtocolLaws<Sync: SyncProtocol> where Sync.Place: Equatable {
   ///     numbers may have holes: then only the server's word says that nothing is missing.
   ///   - place: the place of a client that has the first entries, so many of them.
   ///   - batch: the answer that brings these entries, to a client at the first of them. An empty
-  ///     range: the answer that there is nothing new.
+  ///     range: the answer that there is nothing new. Some protocols' empty answers do not say
+  ///     where the client was taken to be. So it is not checked that a client elsewhere notices.
   public init(
     entries: Int, seesGaps: Bool = true, place: @escaping (Int) -> Sync.Place,
     batch: @escaping (Range<Int>) -> Sync.Batch

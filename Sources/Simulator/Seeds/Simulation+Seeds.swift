@@ -36,7 +36,19 @@
       let (statistics, failing) = await statistics(of: seeds, configuration, engine)
       return Runs(
         statistics: statistics,
-        failure: failing.map { tell($0, configuration, engine, budget) })
+        failure: failing.map { failing in
+          // Small runs are unusual ones, which may trap where the failing one did not.
+          TrapNotice.noting(repeating(configuration)) { note in
+            note(failing.seed)
+            return tell(failing, configuration, engine, budget)
+          }
+        })
+    }
+
+    /// What follows the seed in the notice of a trap.
+    private static func repeating(_ configuration: SimulationConfiguration) -> String {
+      " of \(App.self), with \(configuration.clients) clients. To repeat it, run the same test with "
+        + "that seed alone.\n"
     }
 
     /// Repeats a failure from the token in its story. `nil`: the failure no longer happens.
@@ -102,10 +114,7 @@
     ) -> Portion {
       let first = number * portion
       let end = min(first + (portion - 1), seeds.upperBound - seeds.lowerBound)
-      let repeating =
-        " of \(App.self), with \(configuration.clients) clients. To repeat it, run the same test with "
-        + "that seed alone.\n"
-      return TrapNotice.noting(repeating) { note in
+      return TrapNotice.noting(repeating(configuration)) { note in
         var outcome = Portion(number: number)
         var configuration = configuration
         for index in first...end where !Task.isCancelled {

@@ -48,12 +48,17 @@
       state.withLock { state in
         state.runs += 1
         guard state.runs == 1 else { return }
+        _ = unsafe places  // Made here, and not by the handler.
         var action = sigaction()
         #if canImport(Darwin)
           unsafe action.__sigaction_u.__sa_handler = { TrapNotice.tell($0) }
+        #elseif canImport(Musl)
+          unsafe action.__sa_handler.sa_handler = { TrapNotice.tell($0) }
         #else
           unsafe action.__sigaction_handler.sa_handler = { TrapNotice.tell($0) }
         #endif
+        // If a stack has overflown, the thread's other one is used, if it has one.
+        action.sa_flags = SA_ONSTACK
         for (index, signal) in signals.enumerated() {
           unsafe sigaction(signal, &action, former + index)
         }
@@ -96,7 +101,7 @@
       #endif
     }
 
-    /// The signal handler: calls nothing but `write` and `sigaction`.
+    /// The signal handler: calls nothing but `write`, `sigaction` and `raise`.
     private static func tell(_ signal: Int32) {
       let mine = thisThread
       for index in 0..<count {
@@ -108,10 +113,11 @@
         unsafe write(2, text, strlen(text))
         break
       }
-      // The instruction that trapped is executed again, and now ends the process as it always does.
+      // Comes again as soon as this returns, and ends the process as it always does.
       for index in signals.indices where signals[index] == signal {
         unsafe sigaction(signal, former + index, nil)
       }
+      raise(signal)
     }
 
     private static func put(_ words: StaticString) {

@@ -2,7 +2,7 @@
 
 extension SyncClient {
   /// Changes the view, whole or not at all. If it throws, nothing has changed. A client without a
-  /// model throws, too, unless the model's type has a ``SyncModel/beginning``. So does one that is
+  /// model throws, too, unless it begins with the ``SyncModel/beginning``. So does one that is
   /// not connected, if its changes are not taken offline (``SyncModel/mutatesOffline``).
   ///
   /// - Returns: the app's handle on the mutation from now on; what the mutator returned here, where

@@ -72,7 +72,7 @@ where Sync.Batch.Event == Model.Event {
   /// can be changed.
   @usableFromInline var beginning: Model?
   /// The user's changes while there is no state to replay them over, until the first snapshot: the
-  /// saved model cannot be read, and the model's type has no beginning.
+  /// saved model cannot be read.
   @usableFromInline var kept: KeptOutbox<Change>?
   /// Where its name comes from; `nil`: the app's connection names it.
   @usableFromInline let names: ClientNames?

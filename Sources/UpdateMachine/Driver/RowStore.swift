@@ -7,8 +7,9 @@
   package final class RowStore<Model: StorableModel, Place: Finger & Storable>: ReplicaStore {
     private let store: any SyncStore
     private let saved = Mutex(Saved.unknown)
-    /// When what is saved was written; `nil`: unknown.
-    private let writtenAt = Mutex(WallTime?.none)
+    /// When what is saved was written. There are two possible times after a save that failed: it
+    /// is not known whether it was written. Empty: unknown.
+    private let writtenAt = Mutex([WallTime]())
 
     /// What is known of the saved form.
     private enum Saved: Sendable {
@@ -44,7 +45,7 @@
         throw .unreadable("\(error)")
       }
       saved.withLock { $0 = isCurrent ? .replica(replica) : .outdated }
-      writtenAt.withLock { $0 = form.writtenAt }
+      writtenAt.withLock { $0 = [form.writtenAt] }
       return DatedReplica(replica: replica, writtenAt: form.writtenAt)
     }
 
@@ -86,22 +87,42 @@
       switch old {
       case .replica(let old): try await append(try step(to: new, since: old, at: now))
       case .unknown, .nothing: try await store.replace(with: try form(of: new, at: now))
-      case .outdated: try await store.checkpoint(try form(of: new, at: now))
+      case .outdated:
+        let form = try form(of: new, at: now)
+        try await expectNoOther()
+        try await store.checkpoint(form)
       }
       saved.withLock { $0 = .replica(new) }
-      writtenAt.withLock { $0 = now }
+      writtenAt.withLock { $0 = [now] }
+    }
+
+    /// Throws `taken` if another machine has written since the load. What is migrated takes the
+    /// place of the whole form, so there is no step that could say what it follows.
+    private func expectNoOther() async throws(StoreError) {
+      let tables = (0...UInt8.max).map { StoredTable($0) }
+      let found = try await store.load(leaving: tables)?.writtenAt
+      guard let found, writtenAt.withLock({ $0.contains(found) }) else {
+        throw .taken("what was to be migrated is not there any more")
+      }
     }
 
     private func append(_ step: JournalEntry) async throws(StoreError) {
+      let times = writtenAt.withLock { $0 }
       var entry = step
-      entry.follows = writtenAt.withLock { $0 }
+      entry.follows = times.first
       do throws(StoreError) {
-        try await store.append(entry)
+        do throws(StoreError) {
+          try await store.append(entry)
+        } catch {
+          guard case .taken = error, times.count > 1 else { throw error }
+          entry.follows = times.last
+          try await store.append(entry)
+        }
       } catch {
         switch error {
         case .taken, .unwritable: break
-        // It is not known whether the step was written.
-        case .failed: writtenAt.withLock { $0 = nil }
+        case .failed:
+          writtenAt.withLock { $0 = [times.first, step.writtenAt].compactMap { $0 } }
         case .unreadable: saved.withLock { $0 = .unknown }
         }
         throw error

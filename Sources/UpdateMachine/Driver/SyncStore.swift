@@ -76,8 +76,9 @@
     /// waits. Throw `failed` instead, if you write a store.
     case unwritable(String)
     /// Another machine has written to the store since. Each machine needs a store of its own. This
-    /// one saves nothing any more, so that neither overwrites the other. It goes on without: what
-    /// its user changes is not sent. A save is repeated, with growing waits.
+    /// one saves nothing any more, so that neither overwrites the other. What is not saved is
+    /// neither acknowledged nor sent, so this machine stands still, and *unreachable* is what its
+    /// user is told. A save is repeated, with growing waits.
     case taken(String)
   }
 

@@ -15,7 +15,8 @@
     /// connected if ``SyncModel/mutatesOffline`` is `false`. Throws
     /// ``MutationError/nothingHeld`` before the saved form was read and after a log-out. At a first
     /// start it throws that until the first snapshot, unless the model has a
-    /// ``SyncModel/beginning``.
+    /// ``SyncModel/beginning``. So it does after an update of the app that cannot read the saved
+    /// model.
     ///
     /// - Returns: the app's handle on the mutation, for as long as it is pending, also after a
     ///   restart; and what the mutator returned here, where the server's run may have another

@@ -11,7 +11,7 @@ extension Outbox {
     sending.wantsPull = true
     switch answer {
     case .accepted:
-      if sending.batchLimit < settings.batchMaximum { sending.batchLimit *= 2 }
+      raiseBatchLimit()
       accept(through: push.last, from: push.first, at: now)
       // Otherwise it would be uncertain after a restart.
       if !countsIDs {
@@ -40,6 +40,7 @@ extension Outbox {
       guard accept(ids, of: push, at: now, &effects) else {
         return waitTransiently(at: now, &effects)
       }
+      raiseBatchLimit()
     case .behind:
       sending.isHeldBack = true
       sending.isBehind = true
@@ -47,12 +48,20 @@ extension Outbox {
       // Should it be behind again, the next wait is longer.
       return waitTransiently(at: now, &effects)
     case .tooLarge:
-      let count = queue.count { $0.id.map { push.first <= $0 && $0 <= push.last } ?? false }
-      guard count > 1 else {
+      guard push.count == 1, let index = queue.firstIndex(where: { $0.id == push.first }) else {
+        // If it is one that is gone, its first copy was confirmed meanwhile.
+        sending.batchLimit = max(push.count / 2, 1)
+        settleUndone(push, &effects)
+        break
+      }
+      guard countsIDs, case .marked = queue[index].stage else {
         return fail(push, .rejected(.tooLarge), hasLeft: true, at: now, &effects)
       }
-      sending.batchLimit = count / 2
+      // It was never sent before, so there is no copy, and the user may make it smaller.
+      effects.report = .rejected(.tooLarge)
       settleUndone(push, &effects)
+      setAsideUnsent(at: index, .tooLarge)
+      persist(&effects)
     }
     sending.retry.transient.reset()
     sending.retry.timeouts.reset()
@@ -91,6 +100,10 @@ extension Outbox {
       proceed(at: now, &effects)
     case .resting, .storing, .halted: return  // These hold no timer.
     }
+  }
+
+  private mutating func raiseBatchLimit() {
+    if sending.batchLimit < settings.batchMaximum { sending.batchLimit *= 2 }
   }
 
   // MARK: Failures

@@ -212,6 +212,12 @@ extension Outbox {
     keep(queue.remove(at: index), refusal, mayHaveCopy: true)
   }
 
+  /// Sets aside a mutation that is not at the server, and has no ID.
+  mutating func setAsideUnsent(at index: Int, _ code: RejectionCode) {
+    let pending = queue.remove(at: index)
+    keep(pending, MutationRefusal(.none, code), mayHaveCopy: pending.mayHaveCopy)
+  }
+
   private mutating func keep(
     _ pending: Pending, _ refusal: MutationRefusal, mayHaveCopy: Bool
   ) {

@@ -194,7 +194,8 @@ extension Outbox {
       let first = MutationID(bits.take(width: numberWidth))
       let last = MutationID(bits.take(width: numberWidth))
       let id = RequestID(incarnation: incarnation, part: .outbox, number: 8)
-      return .pushing(OutstandingPush(id: id, first: first, last: last))
+      let count = Int(truncatingIfNeeded: last.number &- first.number &+ 1)
+      return .pushing(OutstandingPush(id: id, first: first, last: last, count: count))
     case 3: return .waiting
     case 4: return .pausing
     case 5: return .confirming

@@ -149,7 +149,8 @@ extension Outbox {
     effects.push = PushRequest(
       id: id, client: client, knownRefusal: knownRefusal, voided: voided, mutations: items)
     sending.status = .pushing(
-      OutstandingPush(id: id, first: items[0].id, last: items[items.count - 1].id))
+      OutstandingPush(
+        id: id, first: items[0].id, last: items[items.count - 1].id, count: items.count))
     let deadline = sending.retry.deadline(
       first: settings.pushDeadline, settings.machine.retry)
     let end = max(now + deadline, now + .milliseconds(1))

@@ -321,9 +321,9 @@ extension RowReader {
 }
 
 extension UnreadableMutation {
-  /// The same under a new client name, where its own ID means nothing. Its row says so, too: a later
-  /// version of the app that reads it must not take it for the mutation that has this ID by then.
-  /// If it may have left, it is for the user to decide.
+  /// The same under a new client name, where its own ID means nothing. Its row says so, too: a
+  /// later version of the app that reads it must not take it for the mutation that has this ID by
+  /// then. If it may have left, it is for the user to decide.
   func underNewName() -> UnreadableMutation {
     var reader = ByteReader(row)
     var row = ByteWriter()
@@ -334,7 +334,7 @@ extension UnreadableMutation {
         let refusal: MutationRefusal = try reader.take()
         head.put(into: &row)
         row.put(MutationRefusal(.none, refusal.code))
-      } else if id == nil {
+      } else if id == nil, !head.mayHaveCopy {
         return self
       } else {
         var lost = head

@@ -26,12 +26,15 @@ package struct OutstandingPush: Hashable, Sendable {
   /// The first and the last ID that it carries. It carries all between them too.
   @usableFromInline package var first: MutationID
   @usableFromInline package var last: MutationID
+  /// How many mutations it carries.
+  @usableFromInline package var count: Int
 
   @inlinable
-  package init(id: RequestID, first: MutationID, last: MutationID) {
+  package init(id: RequestID, first: MutationID, last: MutationID, count: Int) {
     self.id = id
     self.first = first
     self.last = last
+    self.count = count
   }
 }
 
