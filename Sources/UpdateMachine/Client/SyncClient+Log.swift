@@ -133,7 +133,7 @@ extension SyncClient {
       if !isComplete, let outbox = kept?.outbox, outbox.client == new.client,
         new.confirmation.last < outbox.confirmed
       {
-        return refuse(id, finger.log, as: .serverFault, at: now, &effects)
+        return refuse(id, finger.log, at: now, &effects)
       }
       beginning = nil
       restoredAsOf = nil  // It was about the model that is replaced now.
@@ -151,10 +151,9 @@ extension SyncClient {
   /// Refuses a snapshot that the model cannot take, and releases its log, which nothing follows.
   @inlinable
   mutating func refuse(
-    _ id: RequestID, _ log: Place.Log, as failure: SyncFailure = .modelRefused, at now: Moment,
-    _ effects: inout Effects
+    _ id: RequestID, _ log: Place.Log, at now: Moment, _ effects: inout Effects
   ) {
-    tell(.failed(id, failure), at: now, &effects)
+    tell(.failed(id, .modelRefused), at: now, &effects)
     if effects.machine.release == nil { effects.machine.release = log }
   }
 
