@@ -7,14 +7,17 @@ import Testing
 @Suite struct OutboxUnreadableTests {
   /// An app with its outbox, and its server.
   private struct App {
-    var box = Outbox<Note>(client: ClientID(7), incarnation: Incarnation(1))
+    var box: Outbox<Note>
     var view = LocalView<Note>(of: Book())
     var server = TinyServer()
     var push: PushRequest<Note>?
     private var life: UInt64 = 1
     private let now = Moment(milliseconds: 0)
 
-    init() { feed(.app(.started(foreground: true))) }
+    init(delivery: MutationDelivery = .exactlyOnce) {
+      box = Outbox(client: ClientID(7), delivery: delivery, incarnation: Incarnation(1))
+      feed(.app(.started(foreground: true)))
+    }
 
     private mutating func take(_ effects: Outbox<Note>.Effects) {
       if effects.cancel != nil { push = nil }
@@ -184,5 +187,20 @@ import Testing
     app.poll()
     #expect(app.server.book.notes == [2])
     #expect(app.box.pending.isEmpty && app.box.setAside.count == 1)
+  }
+
+  /// It has no ID, but a copy of it may be at the server.
+  @Test func `one that was to be sent again is for the user to decide under a new name`() throws {
+    var app = App(delivery: .atMostOnce)
+    try app.make(.write([1]))
+    let push = try #require(app.push)
+    app.feed(.failed(push.id, .timedOut, hasLeft: true))
+    app.feed(.app(.backgrounded))
+    app.feed(.retried(MutationTicket(1)))
+    app.save()
+    try app.restart(unable: [1])
+    try app.loseName()
+    try app.restart(unable: [])
+    #expect(app.box.pending.isEmpty && app.box.setAside.map(\.ticket.number) == [1])
   }
 }

@@ -103,7 +103,8 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// Only where users change things: the app was updated, and cannot read the saved model. It reads
   /// what its user changed.
   case appUpdate
-  /// Only where users change things: the server takes no push of more than a few changes.
+  /// Only where users change things: the server takes no push of more than a few changes, or of
+  /// any.
   case smallPushes
 
   /// Whether only registers are affected.

@@ -84,13 +84,19 @@
       // All that is saved is loaded, or is set aside. Rows that the new model still takes for
       // unloaded were given up since.
       if !old.hasUnloaded { new.model.forgetUnloaded() }
-      switch old {
-      case .replica(let old): try await append(try step(to: new, since: old, at: now))
-      case .unknown, .nothing: try await store.replace(with: try form(of: new, at: now))
-      case .outdated:
-        let form = try form(of: new, at: now)
-        try await expectNoOther()
-        try await store.checkpoint(form)
+      do throws(StoreError) {
+        switch old {
+        case .replica(let old): try await append(try step(to: new, since: old, at: now))
+        case .unknown, .nothing: try await store.replace(with: try form(of: new, at: now))
+        case .outdated: try await migrate(to: try form(of: new, at: now))
+        }
+      } catch {
+        switch error {
+        case .failed: writtenAt.withLock { $0 = $0.prefix(1) + [now] }
+        case .unreadable: saved.withLock { $0 = .unknown }
+        case .taken, .unwritable: break
+        }
+        throw error
       }
       saved.withLock { $0 = .replica(new) }
       writtenAt.withLock { $0 = [now] }
@@ -98,12 +104,13 @@
 
     /// Throws `taken` if another machine has written since the load. What is migrated takes the
     /// place of the whole form, so there is no step that could say what it follows.
-    private func expectNoOther() async throws(StoreError) {
+    private func migrate(to form: SavedRows) async throws(StoreError) {
       let tables = (0...UInt8.max).map { StoredTable($0) }
       let found = try await store.load(leaving: tables)?.writtenAt
       guard let found, writtenAt.withLock({ $0.contains(found) }) else {
         throw .taken("what was to be migrated is not there any more")
       }
+      try await store.checkpoint(form)
     }
 
     private func append(_ step: JournalEntry) async throws(StoreError) {
@@ -111,21 +118,11 @@
       var entry = step
       entry.follows = times.first
       do throws(StoreError) {
-        do throws(StoreError) {
-          try await store.append(entry)
-        } catch {
-          guard case .taken = error, times.count > 1 else { throw error }
-          entry.follows = times.last
-          try await store.append(entry)
-        }
+        try await store.append(entry)
       } catch {
-        switch error {
-        case .taken, .unwritable: break
-        case .failed:
-          writtenAt.withLock { $0 = [times.first, step.writtenAt].compactMap { $0 } }
-        case .unreadable: saved.withLock { $0 = .unknown }
-        }
-        throw error
+        guard case .taken = error, times.count > 1 else { throw error }
+        entry.follows = times.last
+        try await store.append(entry)
       }
     }
 

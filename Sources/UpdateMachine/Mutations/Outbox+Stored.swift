@@ -327,7 +327,6 @@ extension UnreadableMutation {
   func underNewName() -> UnreadableMutation {
     var reader = ByteReader(row)
     var row = ByteWriter()
-    var table = StoredTable.refusedMutations
     do throws(StoredFormError) {
       let head = try MutationHead(from: &reader)
       if key.table == .refusedMutations {
@@ -343,12 +342,12 @@ extension UnreadableMutation {
         row.put(MutationRefusal(.none, .nameLost))
       }
     } catch {
-      table = key.table  // It was read once, so this does not happen.
+      return self  // It was read once, so this does not happen.
     }
     for byte in bytes { row.put(byte) }
     return UnreadableMutation(
       name: name, bytes: bytes, reason: reason, tickets: tickets, rank: rank, id: nil,
-      isAccepted: false, key: StoredKey(table, key.bytes), row: row.bytes)
+      isAccepted: false, key: StoredKey(.refusedMutations, key.bytes), row: row.bytes)
   }
 }
 
