@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import UpdateMachine
 
 @testable import counter
 
@@ -13,6 +14,19 @@ import Testing
   private func text(_ path: String) throws -> String {
     let data = try #require(repository.contents(of: path), "\(path) is not there")
     return String(decoding: data, as: UTF8.self)
+  }
+
+  @Test func `the example of undo is compiled as it stands in its article`() throws {
+    let code = try text("Tests/CommandTests/UndoExample.swift")
+    let example = try #require(code.range(of: "enum BoardEdit")).lowerBound
+    let article = try text("Sources/UpdateMachine/UpdateMachine.docc/UndoAndRedo.md")
+    #expect(article.contains("```swift\n" + code[example...] + "```\n"))
+    let (before, after) = (["a": "Milk"] as BoardEdit.Board, ["a": "Oats"] as BoardEdit.Board)
+    var board = after
+    let inverse = try #require(BoardEdit.rename(id: "a", "Oats").inverse(from: before, to: after))
+    try inverse.apply(to: &board)
+    #expect(board == before)
+    #expect(throws: BoardEdit.Refusal.changed) { try inverse.apply(to: &board) }
   }
 
   // MARK: The README

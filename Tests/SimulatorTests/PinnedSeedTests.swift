@@ -9,7 +9,7 @@ import Testing
     var faults = FaultSet.none
     let newer: FaultSet = [
       .fullDisk, .damagedForm, .oldOutbox, .crashAtWrite, .unloadedRows, .failedRead,
-      .appUpdate, .smallPushes,
+      .appUpdate, .smallPushes, .undo,
     ]
     for fault in FaultSet.all.list where !newer.contains(fault) {
       faults.insert(fault)

@@ -57,28 +57,25 @@ import Testing
       return
     }
     #expect(hand.client.setAside.count == 1 && hand.client.pending.count == 2)
-    #expect(hand.client.local?.outbox.mayHaveCopy(of: refused.ticket) == false)
-    hand.put(.mutation(.edited(refused.ticket, .set("v1", 7))))
-    while hand.pushes.last?.mutations.first?.change != .set("v1", 7) { hand.fire(.outbox) }
+    hand.put(.mutation(.discarded(refused.ticket)))
+    while hand.pushes.last?.mutations.first?.id == MutationID(1) { hand.fire(.outbox) }
     let push = try #require(hand.pushes.last)
-    #expect(push.mutations.map(\.id) == ids(1...1) && push.voided.isEmpty)
-    try answer(&hand, .accepted)
-    #expect(hand.pushes.last?.mutations.map(\.change) == [.set("v2", 2), .set("v3", 3)])
+    #expect(push.voided == ids(1...1), "the server must not wait for it")
+    #expect(push.mutations.map(\.id) == ids(2...2))
   }
 
-  /// It may be at the server, so another must not take its ID.
-  @Test func `one that was sent before is too large under its own ID`() throws {
+  /// A copy of the push that was too large may arrive later, where it is taken. Seed 1559 of the
+  /// ledger, with real actors: the second change was made twice, because it had the first one's ID
+  /// by then.
+  @Test func `no ID of a push that was too large gets another meaning`() throws {
     var hand = try hand(changes: 2)
-    hand.put(.failed(try #require(hand.pushes.last?.id), .timedOut, hasLeft: true))
-    hand.fire(.outbox)
     try answer(&hand, .tooLarge)
-    #expect(sent(hand) == ids(1...1))
     try answer(&hand, .tooLarge)
     let refused = try #require(hand.client.setAside.first)
     hand.put(.mutation(.edited(refused.ticket, .set("v1", 7))))
-    #expect(hand.client.setAside.count == 1, "a copy may have been made as it was")
-    hand.put(.mutation(.discarded(refused.ticket)))
-    while hand.pushes.last?.mutations.first?.id == MutationID(1) { hand.fire(.outbox) }
-    #expect(hand.pushes.last?.voided == [MutationID(1)], "the server must not wait for it")
+    #expect(hand.client.setAside.count == 1, "a copy may be made as it was")
+    hand.put(.mutation(.retried(refused.ticket)))
+    while hand.pushes.last?.mutations.first?.change != .set("v1", 1) { hand.fire(.outbox) }
+    #expect(hand.pushes.last?.mutations.first?.id == MutationID(1))
   }
 }

@@ -37,6 +37,10 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
     var isLoose = false
     /// It threw in a replay, so later ones have gone ahead of it.
     var hasMoved = false
+    /// Its user has undone it. If the server refuses it, it is gone.
+    var isUndone = false
+    /// The change that it takes back; if that one is gone, so is this.
+    var takesBack: MutationTicket?
     /// What the outbox has said has become of it: overruled, acknowledged, or neither yet.
     var outcome: MutationState?
   }
@@ -51,6 +55,17 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   ) {
     made.append(Made(ticket: ticket, change: change))
     if ticket <= doubtfulTicket || confirmed < doubtfulID { doubtful += change.marks }
+  }
+
+  /// Notes that a change takes back another.
+  mutating func noteReversal(_ ticket: MutationTicket, of undone: MutationTicket) {
+    change(TicketSet(ticket)) { $0.takesBack = undone }
+    change(TicketSet(undone)) { $0.isUndone = true }
+  }
+
+  /// Forgets a change that never left, because its user makes it again.
+  mutating func forgetDiscarded(_ change: Change) {
+    made.removeAll { $0.isDiscarded && !$0.isLoose && $0.change.marks == change.marks }
   }
 
   /// Puts a change in the place of one. What was coalesced is edited as one.

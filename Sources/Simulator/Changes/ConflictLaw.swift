@@ -87,7 +87,7 @@ enum ChangeOracle {
       switch outbox.state(of: made.ticket) {
       case .queued, .sent, .uncertain, .setAside, .overruled: continue
       case .acknowledged, nil: if law.isConfirmed(made, book) { continue }
-      case .discarded: break
+      case .discarded: if made.isUndone || made.takesBack != nil { continue }
       }
       return UserObjection(
         .input, "\(made.ticket), \(made.change), is confirmed, pending or set aside", "\(outbox)")

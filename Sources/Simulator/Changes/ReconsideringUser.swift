@@ -33,6 +33,12 @@ where Model.Change: MarkedChange, Memory == ChangeBook<Model.Change> {
   mutating func noteMade(
     _ change: Model.Change, as ticket: MutationTicket, from before: Body, to after: Body)
 
+  /// Notes that a change was made that takes back the one of another ticket. By default it is noted
+  /// as any change.
+  mutating func noteMade(
+    _ change: Model.Change, as ticket: MutationTicket, takingBack undone: MutationTicket,
+    from before: Body, to after: Body)
+
   /// Notes that the mutation of a ticket was edited. `old`: what it was, with all its tickets.
   mutating func noteEdited(
     _ ticket: MutationTicket, from old: (change: Model.Change, tickets: TicketSet),
@@ -62,6 +68,9 @@ where Model.Change: MarkedChange, Memory == ChangeBook<Model.Change> {
   /// The checksum of all that a state shows.
   static func checksum(of state: Model.Change.State) -> UInt64
 
+  /// The checksum of what people see in it: all, by default.
+  static func checksumOfWhatIsSeen(_ state: Model.Change.State) -> UInt64
+
   /// Two numbers that change with the confirmed state and with the server's; by default their
   /// checksums.
   static func versions(_ model: Model, _ truth: Truth) -> (confirmed: UInt64, truth: UInt64)
@@ -87,6 +96,15 @@ extension ReconsideringUser {
   ) {
     memory.note(
       ticket, change, confirmed: before.model.map { $0.confirmation.last } ?? .none)
+  }
+
+  package mutating func noteMade(
+    _ change: Model.Change, as ticket: MutationTicket, takingBack undone: MutationTicket,
+    from before: Body, to after: Body
+  ) {
+    memory.forgetDiscarded(change)
+    noteMade(change, as: ticket, from: before, to: after)
+    memory.noteReversal(ticket, of: undone)
   }
 
   package mutating func noteEdited(
@@ -190,8 +208,41 @@ extension ReconsideringUser {
       if outbox.canDiscard(ticket) { noteDiscarded(ticket, in: outbox) }
     case .decides(.retried(let ticket)):
       if outbox.canRetry(ticket) { noteRetried(ticket, in: outbox) }
+    case .undoes: tookBack(.undo, from: before, to: after, at: now)
+    case .redoes: tookBack(.redo, from: before, to: after, at: now)
     case .opens, .changes, .changesLists, .signals: break
     }
+  }
+
+  /// Notes an undo or a redo, and judges it by the law that undo and redo together change nothing.
+  private mutating func tookBack(
+    _ stack: UndoStack, from before: Body, to after: Body, at now: Moment
+  ) {
+    guard let local = before.local, let new = after.local,
+      let ticket = local.outbox.newestTicket(of: stack)
+    else { return }
+    let made = new.outbox.newestTicket > local.outbox.newestTicket
+    let isDiscarded =
+      new.outbox.state(of: ticket) == .discarded && local.outbox.state(of: ticket) != .discarded
+    if isDiscarded { noteDiscarded(ticket, in: local.outbox) }
+    if made, let change = local.change(toTakeBack: stack) {
+      noteMade(
+        change, as: new.outbox.newestTicket, takingBack: ticket, from: before, to: after)
+    }
+    let seen = Self.checksumOfWhatIsSeen(local.view.state)
+    var again = after
+    if made || isDiscarded {
+      let canRedo =
+        new.outbox.newestTicket(of: .redo) != local.outbox.newestTicket(of: .redo)
+      // What throws may pass over an undone state, and then be in the way of the redo.
+      let isCalm = local.outbox.setAside.isEmpty && new.outbox.count < Self.pendingMaximum
+      guard stack == .undo, canRedo, isCalm else { return }
+      _ = try? again.redo(at: now)
+    }
+    guard let view = again.view, Self.checksumOfWhatIsSeen(view) != seen else { return }
+    check.lie = UserObjection(
+      .input, "an undo and its redo change nothing that anybody sees: \(local.outbox)",
+      "\(new.outbox), then \(again.local.map { "\($0.outbox)" } ?? "")")
   }
 
   /// A change that was not made must be impossible: an earlier one of the same moment may have
@@ -224,6 +275,10 @@ extension ReconsideringUser {
   package static func versions(
     _ model: Model, _ truth: Truth
   ) -> (confirmed: UInt64, truth: UInt64) { (checksum(of: model.state), truth.checksum) }
+
+  package static func checksumOfWhatIsSeen(_ state: Model.Change.State) -> UInt64 {
+    checksum(of: state)
+  }
 
   package mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,

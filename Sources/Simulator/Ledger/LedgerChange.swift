@@ -23,13 +23,19 @@ package struct LedgerChange: ViewMutation, Hashable {
     case transfer(Int64, from: Int64, to: Int64)
     /// Reserves an hour, or finds that it is taken.
     case reserve(hour: Int64)
+    /// Gives up an hour that this client has reserved.
+    case release(hour: Int64)
   }
+
+  /// An entry that takes back another is so much greater.
+  static var reversal: Int64 { 1 << 32 }
 
   package var name: String {
     switch deed {
     case .add: "add"
     case .transfer: "transfer"
     case .reserve: "reserve"
+    case .release: "release"
     }
   }
 
@@ -48,7 +54,7 @@ package struct LedgerChange: ViewMutation, Hashable {
       object["amount"] = JSONValue(integerLiteral: amount)
       object["from"] = JSONValue(integerLiteral: from)
       object["to"] = JSONValue(integerLiteral: to)
-    case .reserve(let hour): object["hour"] = JSONValue(integerLiteral: hour)
+    case .reserve(let hour), .release(let hour): object["hour"] = JSONValue(integerLiteral: hour)
     }
     return .object(object)
   }
@@ -58,6 +64,22 @@ package struct LedgerChange: ViewMutation, Hashable {
     let value = try LedgerMutators(isServer: false).run(name, arguments, in: &transaction)
     state = transaction.view
     return value
+  }
+
+  package func inverse(
+    from before: ViewMap<JSONValue>, to after: ViewMap<JSONValue>
+  ) -> LedgerChange? {
+    let undoing: Deed
+    switch deed {
+    case .add(let amount, let counter): undoing = .add(-amount, to: counter)
+    case .transfer(let amount, let from, let to): undoing = .transfer(amount, from: to, to: from)
+    case .reserve(let hour):
+      let key = LedgerMutators.hour(hour)
+      guard before[key] == nil, after[key] != nil else { return nil }
+      undoing = .release(hour: hour)
+    case .release(let hour): undoing = .reserve(hour: hour)
+    }
+    return LedgerChange(by: client, entries[entries.count - 1] + LedgerChange.reversal, undoing)
   }
 
   package func coalesced(with later: LedgerChange) -> LedgerChange? {
@@ -85,6 +107,7 @@ extension LedgerChange: CustomStringConvertible {
     case .transfer(let amount, let from, let to):
       return text + "transfer \(amount) from \(from) to \(to)"
     case .reserve(let hour): return text + "reserve hour \(hour)"
+    case .release(let hour): return text + "release hour \(hour)"
     }
   }
 }
@@ -106,6 +129,9 @@ extension LedgerChange: Storable {
     case .reserve(let hour):
       bytes.put(UInt8(2))
       bytes.put(hour)
+    case .release(let hour):
+      bytes.put(UInt8(3))
+      bytes.put(hour)
     }
   }
 
@@ -118,6 +144,7 @@ extension LedgerChange: Storable {
       deed = .transfer(
         try bytes.takeInt64(), from: try bytes.takeInt64(), to: try bytes.takeInt64())
     case 2: deed = .reserve(hour: try bytes.takeInt64())
+    case 3: deed = .release(hour: try bytes.takeInt64())
     default: throw StoredFormError(expected: "a deed")
     }
   }

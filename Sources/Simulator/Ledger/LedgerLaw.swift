@@ -12,17 +12,22 @@ package struct LedgerLaw: ConflictLaw {
 
   package func objectionToView(_ book: Book) -> UserObjection? {
     var view = model.state
+    var thrown: [Int64] = []
     for pending in local.outbox.pending {
       var transaction = ViewTransaction(on: view)
       let mutators = LedgerMutators(isServer: false)
       let change = pending.change
-      var isRefused = false
+      // What is undone has had no effect, so there is nothing to undo.
+      var isRefused = change.entries.contains { thrown.contains($0 - LedgerChange.reversal) }
       do throws(ChangeRefusal) {
-        _ = try mutators.run(change.name, change.arguments, in: &transaction)
-        view = transaction.view
+        if !isRefused {
+          _ = try mutators.run(change.name, change.arguments, in: &transaction)
+          view = transaction.view
+        }
       } catch {
         isRefused = true
       }
+      if isRefused { thrown += change.entries }
       guard isRefused != (pending.refusal != nil) else { continue }
       return UserObjection(
         .input, "a mutation is set aside when it throws, and only then",
@@ -52,6 +57,17 @@ package struct LedgerLaw: ConflictLaw {
     let entries = entries(in: truth.view)
     let count = entries.count { made.change.marks.contains($0) }
     return (count, made.isDiscarded && !made.isLoose ? 0 : made.change.marks.count)
+  }
+
+  /// Nothing is undone that was not done.
+  package func objectionToServer(_ book: Book) -> UserObjection? {
+    let found = book.withoutDoubtful(entries(in: truth.view))
+    for (index, entry) in found.enumerated() where entry >= LedgerChange.reversal {
+      let undone = entry - LedgerChange.reversal
+      if book.doubtful.contains(undone) || found[..<index].contains(undone) { continue }
+      return UserObjection(.input, "\(undone) is made before it is undone", "\(found)")
+    }
+    return nil
   }
 
   package var order: [Int64]? { entries(in: truth.view) }

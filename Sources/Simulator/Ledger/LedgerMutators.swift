@@ -50,6 +50,12 @@ package struct LedgerMutators: SimulatedMutators {
       let status: JSONValue = isFree ? "RESERVED" : "UNAVAILABLE"
       transaction.put(LedgerMutators.status(of: client), status)
       return status
+    case "release":
+      let hour = LedgerMutators.hour(arguments["hour"]?.int64 ?? 0)
+      guard transaction.get(hour)?.int64 == number else { throw ChangeRefusal("not yours") }
+      _ = transaction.del(hour)
+      transaction.put(LedgerMutators.status(of: client), "RELEASED")
+      return "RELEASED"
     default: throw ChangeRefusal("no such mutator")
     }
   }

@@ -70,6 +70,17 @@ package struct LedgerUser: ReconsideringUser {
   /// The view's own checksum is judged when it comes: the client computes it from the entries.
   package static func checksum(of state: ViewMap<JSONValue>) -> UInt64 { state.checksum }
 
+  /// The entries and the last answer are the protocol of what was done, not what is seen.
+  package static func checksumOfWhatIsSeen(_ state: ViewMap<JSONValue>) -> UInt64 {
+    var digest = StateDigest()
+    for (key, value) in state.map
+    where !key.text.hasPrefix("list/") && !key.text.hasPrefix("status/") {
+      digest.fold(key.text)
+      value.fold(into: &digest)
+    }
+    return digest.value
+  }
+
   package static func versions(
     _ model: Model, _ truth: Truth
   ) -> (confirmed: UInt64, truth: UInt64) { (model.state.checksum, truth.view.checksum) }

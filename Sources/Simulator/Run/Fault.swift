@@ -106,6 +106,8 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// Only where users change things: the server takes no push of more than a few changes, or of
   /// any.
   case smallPushes
+  /// Only where users change things: they undo and redo some of it.
+  case undo
 
   /// Whether only registers are affected.
   var isOfRegisters: Bool {
@@ -120,7 +122,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   var breaksContract: Bool { self == .silentChange || self == .oldCache }
 
   /// Whether the fault exists only where users change things.
-  var isOfChanges: Bool { self == .oldOutbox || self == .appUpdate || self == .smallPushes }
+  var isOfChanges: Bool { self == .oldOutbox || rawValue >= Fault.appUpdate.rawValue }
 
   /// The stream that decides which worlds have this fault. Faults added later have streams of their
   /// own, so that old seeds keep their stories.
@@ -185,6 +187,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .failedRead: "failed-read"
     case .appUpdate: "app-update"
     case .smallPushes: "small-pushes"
+    case .undo: "undo"
     }
   }
 }
@@ -202,7 +205,7 @@ extension Fault {
       .refusedSnapshot, .slowSnapshot, .queueExpiry, .secondPoller, .background, .suspension,
       .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite,
       .repeatedEvents, .slowLoad, .oldBackup, .endlessPartition, .abandonedClient, .fullDisk,
-      .damagedForm, .oldOutbox, .crashAtWrite, .unloadedRows, .failedRead, .appUpdate:
+      .damagedForm, .oldOutbox, .crashAtWrite, .unloadedRows, .failedRead, .appUpdate, .undo:
       false
     }
   }

@@ -144,6 +144,10 @@ where Sync.Batch.Event == Model.Event {
 
   /// Makes a change through the outbox.
   case mutates(Model.Change)
+  /// Undoes the newest change that can be undone.
+  case undoes
+  /// Redoes the newest that was undone.
+  case redoes
   /// Decides about one of the user's own mutations.
   case decides(Body.MutationDecision)
   /// Opens a window on the list of a narrow.
@@ -162,6 +166,8 @@ extension UserAction {
   var change: String? {
     switch self {
     case .mutates(let change): change.name
+    case .undoes: "undo"
+    case .redoes: "redo"
     case .decides(.retried): "retry"
     case .decides(.edited): "edit"
     case .decides(.discarded): "discard"
@@ -170,11 +176,19 @@ extension UserAction {
   }
 }
 
+extension UserAction {
+  var isRedo: Bool {
+    if case .redoes = self { true } else { false }
+  }
+}
+
 extension UserAction: CustomStringConvertible {
   /// A text like "mutates add", "discards #3" or "opens a window".
   public var description: String {
     switch self {
     case .mutates(let change): "mutates \(change.name)"
+    case .undoes: "undoes"
+    case .redoes: "redoes"
     case .decides(.retried(let ticket)): "retries \(ticket)"
     case .decides(.edited(let ticket, let change)): "makes \(change.name) of \(ticket)"
     case .decides(.discarded(let ticket)): "discards \(ticket)"

@@ -105,8 +105,8 @@ struct FaultPlan: Sendable {
       answering.append(fault)
     case .slowWrite, .failedWrite: writing.append(fault)
     case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite,
-      .unloadedRows, .failedRead, .appUpdate, .smallPushes:
-      break  // These strike after a cancel or a crash, or when a disk is asked.
+      .unloadedRows, .failedRead, .appUpdate, .smallPushes, .undo:
+      break  // These strike after a cancel or a crash, or when a disk is asked or a user acts.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,
       .suspension, .crash, .stopAndStart, .logOut, .networkChanges, .storm, .endlessPartition,

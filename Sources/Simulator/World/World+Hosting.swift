@@ -39,6 +39,12 @@ extension World {
       do throws(MutationError<App.Model.Change.Refusal>) {
         effects = try clients[client].body.mutate(change, at: now).effects
       } catch {}  // The user judges what the refusal means.
+    case .undoes, .redoes:
+      do throws(MutationError<App.Model.Change.Refusal>) {
+        effects =
+          try action.isRedo
+          ? clients[client].body.redo(at: now).effects : clients[client].body.undo(at: now).effects
+      } catch {}  // As above.
     case .opens(let narrow, let window):
       effects = clients[client].body.openWindow(on: narrow, showing: window, at: now).effects
     case .decides(let decision):

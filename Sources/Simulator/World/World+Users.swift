@@ -41,7 +41,21 @@ extension World {
     agenda.add(.userActs(client: client, incarnation: incarnation), at: now + .milliseconds(pause))
     let actions = clients[client].user.act(clients[client].body, server.truth, &choices)
     for action in actions { perform(action, by: client) }
+    if faultPlan.faults.contains(.undo) { undoSome(client) }
     return true
+  }
+
+  /// The user undoes or redoes something, now and then.
+  private mutating func undoSome(_ client: Int) {
+    guard choices.happens(.updates, 1, in: 4) else { return }
+    for _ in 0...choices.draw(.updates, below: 3) {
+      let body = clients[client].body
+      guard body.undoable != nil || body.redoable != nil else { return }
+      let isRedo =
+        body.undoable == nil || body.redoable != nil && choices.happens(.updates, 1, in: 2)
+      checker.result.faults[.undo] += 1
+      perform(isRedo ? .redoes : .undoes, by: client)
+    }
   }
 
   /// After the faults, the user deals with what is pending or set aside.

@@ -30,6 +30,51 @@ extension SyncClient {
     return (made.ticket, made.value, effects)
   }
 
+  /// Takes back the newest change that can be undone: what it did, and nothing that others have
+  /// done since. The outcome says how; <doc:UndoAndRedo> says what becomes of changes that are
+  /// pending, refused or coalesced. Only changes with an inverse can be undone
+  /// (``Mutation/inverse(from:to:)``). If it throws, nothing has changed.
+  @inlinable
+  public mutating func undo(
+    at now: Moment
+  ) throws(MutationError<Model.Change.Refusal>) -> (
+    outcome: UndoOutcome<Model.Change.Refusal>, effects: Effects
+  ) { try takeBack(newestOf: .undo, at: now) }
+
+  /// Takes back the newest undo, as ``undo(at:)`` takes back a change. A new change that can be
+  /// undone leaves nothing to redo.
+  @inlinable
+  public mutating func redo(
+    at now: Moment
+  ) throws(MutationError<Model.Change.Refusal>) -> (
+    outcome: UndoOutcome<Model.Change.Refusal>, effects: Effects
+  ) { try takeBack(newestOf: .redo, at: now) }
+
+  @inlinable
+  mutating func takeBack(
+    newestOf stack: UndoStack, at now: Moment
+  ) throws(MutationError<Model.Change.Refusal>) -> (
+    outcome: UndoOutcome<Model.Change.Refusal>, effects: Effects
+  ) {
+    guard _local != nil else { throw .nothingHeld }
+    guard Model.mutatesOffline || freshness(at: now).claim == .connected else {
+      throw .notConnected
+    }
+    if settings.hasStore, let change = _local?.change(toTakeBack: stack),
+      let failure = Model.objection(toStoring: change)
+    {
+      throw .unstorable(failure)
+    }
+    var effects = Effects()
+    let before = look(at: now)
+    holdBack(at: now, &effects)
+    guard let outcome = try _local?.takeBack(newestOf: stack, at: now, &effects.outbox) else {
+      throw .nothingHeld
+    }
+    settle(since: before, at: now, &effects)
+    return (outcome, effects)
+  }
+
   // MARK: Inputs of the outbox
 
   /// Takes the user's decision about a mutation. An edit that cannot be saved changes nothing.

@@ -196,13 +196,14 @@ extension SyncClient {
       tell(.failed(id, .malformed), at: now, &effects)
     case .next(let finger, let first, let isComplete):
       var local = _local
+      let earlier = model.state
       let revision = model.lists.revision
       var hasEvents = false
       do throws(Model.Refusal) {
         for index in first..<batch.count {
           guard let event = batch.event(at: index) else { continue }
           try model.apply(event)
-          local?.confirm(by: event, in: model)
+          local?.confirm(by: event, in: model, after: earlier)
           hasEvents = true
         }
       } catch {
@@ -252,15 +253,18 @@ extension SyncClient {
 }
 
 extension LocalChanges {
-  /// Confirms mutations by one event that the confirmed state has taken.
+  /// Confirms mutations by one event that the confirmed state has taken. `earlier`: the state
+  /// before the batch that it is part of.
   @inlinable
-  mutating func confirm<Model: SyncModel>(by event: Model.Event, in model: Model)
-  where Model.Change == Change {
+  mutating func confirm<Model: SyncModel>(
+    by event: Model.Event, in model: Model, after earlier: Change.State
+  ) where Model.Change == Change {
     if let ticket = model.echo(in: event) {
       confirm(model.state, echo: ticket) { model.overrules($0) }
     } else {
       let confirmation = model.confirmation
-      confirm(model.state, through: confirmation.last, refusal: confirmation.refusal)
+      confirm(
+        model.state, through: confirmation.last, refusal: confirmation.refusal, after: earlier)
     }
   }
 }

@@ -33,6 +33,12 @@ extension SyncClient {
   /// The user's changes that were saved and that this version of the app cannot read.
   public var unreadable: [UnreadableMutation] { outbox?.unreadable ?? [] }
 
+  /// The name of the change that ``undo(at:)`` would take back; `nil`: there is none.
+  public var undoable: String? { _local?.outbox.nameOfNewest(of: .undo) }
+
+  /// The name of the change that ``redo(at:)`` would make again; `nil`: there is none.
+  public var redoable: String? { _local?.outbox.nameOfNewest(of: .redo) }
+
   @inlinable
   package var machine: Machine<Place> { _machine }
 

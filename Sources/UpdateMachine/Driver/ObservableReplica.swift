@@ -27,6 +27,10 @@
     public private(set) var pending: [PendingMutation<Model.Change>] = []
     /// The user's changes without effect on the view, which wait for the app or for a newer state.
     public private(set) var setAside: [MutationSetAside<Model.Change>] = []
+    /// The name of the change that `undo()` would take back, for a menu; `nil`: there is none.
+    public private(set) var undoable: String?
+    /// The name of the change that `redo()` would make again; `nil`: there is none.
+    public private(set) var redoable: String?
     /// The user's changes that were saved and that this version of the app cannot read.
     public private(set) var unreadable: [UnreadableMutation] = []
     /// What to tell the user about freshness; *unknown* until the saved form was read. The rest of
@@ -72,6 +76,8 @@
       pending = state.pending
       setAside = state.setAside
       unreadable = state.unreadable
+      undoable = state.undoable
+      redoable = state.redoable
       claim = state.freshness.claim
       upToDateAsOf = state.freshness.upToDateAsOf
       nextAttempt = state.freshness.nextAttempt
@@ -100,6 +106,8 @@
       if !newer.hasPending(of: older) { pending = newer.pending }
       if !newer.hasSetAside(of: older) { setAside = newer.setAside }
       if newer.unreadable != unreadable { unreadable = newer.unreadable }
+      if newer.undoable != undoable { undoable = newer.undoable }
+      if newer.redoable != redoable { redoable = newer.redoable }
       let freshness = newer.freshness
       if freshness.claim != claim { claim = freshness.claim }
       if freshness.upToDateAsOf != upToDateAsOf { upToDateAsOf = freshness.upToDateAsOf }

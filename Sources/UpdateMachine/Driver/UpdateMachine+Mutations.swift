@@ -38,6 +38,38 @@
       return (mutated.ticket, mutated.value)
     }
 
+    /// Takes back the newest change that can be undone: what it did, and nothing that others have
+    /// done since. The outcome says how; <doc:UndoAndRedo> says what becomes of changes that are
+    /// pending, refused or coalesced. Only changes with an inverse can be undone
+    /// (``Mutation/inverse(from:to:)``). Works offline, and after a restart. If it throws, nothing
+    /// has changed.
+    @discardableResult
+    public func undo()
+      throws(MutationError<Origin.Model.Change.Refusal>) -> UndoOutcome<Origin.Model.Change.Refusal>
+    { try takeBack(newestOf: .undo) }
+
+    /// Takes back the newest undo, as ``undo()`` takes back a change. A new change that can be
+    /// undone leaves nothing to redo.
+    @discardableResult
+    public func redo()
+      throws(MutationError<Origin.Model.Change.Refusal>) -> UndoOutcome<Origin.Model.Change.Refusal>
+    { try takeBack(newestOf: .redo) }
+
+    private func takeBack(
+      newestOf stack: UndoStack
+    ) throws(MutationError<Change.Refusal>) -> UndoOutcome<Change.Refusal> {
+      let now = clock.now
+      let taken: (outcome: UndoOutcome<Change.Refusal>, effects: Client.Effects)
+      do throws(MutationError<Change.Refusal>) {
+        taken = try client.takeBack(newestOf: stack, at: now)
+      } catch {
+        tap?(nil, Client.Effects(), client, now)
+        throw error
+      }
+      perform(nil, taken.effects, at: now)
+      return taken.outcome
+    }
+
     /// Waits until no crash can lose the mutation as it is, because it is on disk with the replica.
     /// Then returns `true`. Never waits for a server, so it also returns offline. Without a store
     /// it returns at once, as far as there is anything to lose.
@@ -214,6 +246,13 @@
 
     /// Mutations that the server has not confirmed, in order, without those that it refused.
     public var pending: [PendingMutation<Model.Change>] { outbox?.pending ?? [] }
+
+    /// The name of the change that `undo()` would take back (``Mutation/name``), for a menu; `nil`:
+    /// there is none.
+    public var undoable: String? { local?.outbox.nameOfNewest(of: .undo) }
+
+    /// The name of the change that `redo()` would make again; `nil`: there is none.
+    public var redoable: String? { local?.outbox.nameOfNewest(of: .redo) }
 
     /// Mutations without effect on the view, which wait for the app or for a newer state.
     public var setAside: [MutationSetAside<Model.Change>] { outbox?.setAside ?? [] }

@@ -60,7 +60,7 @@ extension RejectionCode: CustomStringConvertible {
     case .unreadable:
       "The change could not be read for a while, and may be at the server. Retry or discard it."
     case .tooLarge:
-      "The change is too large for the server. Make it smaller (edit), or discard it."
+      "The change is too large for the server. Discard it, and make a smaller one."
     default: "The server's code is \(text). Its documentation says what helps."
     }
   }

@@ -33,6 +33,20 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     try outbox.mutate(change, &view, at: now, &effects)
   }
 
+  /// Takes back the newest change of a stack (``Outbox/takeBack(newestOf:_:at:_:)``).
+  @usableFromInline
+  mutating func takeBack(
+    newestOf stack: UndoStack, at now: Moment, _ effects: inout Outbox<Change>.Effects
+  ) throws(MutationError<Change.Refusal>) -> UndoOutcome<Change.Refusal> {
+    try outbox.takeBack(newestOf: stack, &view, at: now, &effects)
+  }
+
+  /// Calls ``Outbox/change(toTakeBack:over:)`` with the view.
+  @usableFromInline
+  package func change(toTakeBack stack: UndoStack) -> Change? {
+    outbox.change(toTakeBack: stack, over: view.confirmed)
+  }
+
   /// Takes one input and updates the view. Returns what to do, in order.
   package mutating func handle(
     _ input: Outbox<Change>.Input, at now: Moment
@@ -50,6 +64,7 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     if case .edited(let ticket, let change) = input {
       let stamped = outbox.stamped(change, asEditOf: ticket, over: view.confirmed)
       outbox.handle(.edited(ticket, stamped), at: now, &effects)
+      outbox.noteEdited(ticket, over: view.confirmed)
     } else {
       outbox.handle(input, at: now, &effects)
     }
@@ -65,10 +80,15 @@ package struct LocalChanges<Change: Mutation>: Sendable {
   // MARK: Confirmed state
 
   /// Takes a newer confirmed state, which has run the client's mutations up to `last`.
+  ///
+  /// - Parameter earlier: the last confirmed state before the answer that this one is part of; by
+  ///   default the present one.
   @usableFromInline
   package mutating func confirm(
-    _ confirmed: Change.State, through last: MutationID, refusal: MutationRefusal?
+    _ confirmed: Change.State, through last: MutationID, refusal: MutationRefusal?,
+    after earlier: Change.State? = nil
   ) {
+    outbox.noteRun(through: last, refusal: refusal, over: earlier ?? view.confirmed)
     outbox.confirm(through: last, refusal: refusal)
     view.confirm(confirmed)
   }
@@ -79,7 +99,10 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     _ confirmed: Change.State, echo ticket: MutationTicket?,
     overruledIf isOverruled: (Change) -> Bool = { _ in false }
   ) {
-    if let ticket { outbox.echo(of: ticket, overruledIf: isOverruled) }
+    if let ticket {
+      outbox.noteRun(ticket, from: view.confirmed, to: confirmed)
+      outbox.echo(of: ticket, overruledIf: isOverruled)
+    }
     view.confirm(confirmed)
   }
 

@@ -96,6 +96,12 @@ extension Outbox {
   }
 
   private mutating func replay(_ index: Int, over state: inout Change.State) {
+    if let undone = queue[index].takesBack,
+      let refusal = queue[..<index].first(where: { $0.tickets.contains(undone) })?.refusal
+    {
+      queue[index].refusal = refusal  // There is nothing to undo.
+      return
+    }
     var fork = state
     do throws(Change.Refusal) {
       _ = try queue[index].change.apply(to: &fork)
@@ -121,8 +127,9 @@ extension Outbox {
 
   private mutating func remove(overruled indices: [Int], _ effects: inout Effects) {
     if let first = indices.first(where: { hasNeverLeft(queue[$0]) }) { unmark(from: first) }
-    for index in indices { overruled += queue[index].tickets.ranges }
+    let tickets = indices.map { queue[$0].tickets }
     for index in indices.reversed() { size -= queue.remove(at: index).change.boundedSize }
+    for tickets in tickets { noteOverruled(tickets) }
     forgetOldest()
     changed()
     persist(&effects)

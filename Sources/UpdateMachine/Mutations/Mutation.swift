@@ -71,6 +71,16 @@ public protocol Mutation: Sendable {
   /// the same ``object``. From then on they are one, in the place of the earlier: an edit or a
   /// discard of either applies to both.
   func coalesced(with later: Self) -> Self?
+
+  /// Returns the change that takes this one back, for undo; `nil`, the default: nothing does, or
+  /// there is nothing to take back. It takes back what this one *did*: it led from `before` to
+  /// `after`, perhaps not as it was meant.
+  ///
+  /// It is made later, when others may have changed the same thing. So it carries what it expects
+  /// to find, and throws if it finds something else: *the title was "Milk"; make it "Eggs" again if
+  /// it still is "Bread"*. Then nobody's later work is undone. Its own inverse is the redo. The
+  /// server runs it as any mutation, and keeps the same condition.
+  func inverse(from before: State, to after: State) -> Self?
 }
 
 extension Mutation {
@@ -88,6 +98,9 @@ extension Mutation {
 
   @inlinable
   public func coalesced(with later: Self) -> Self? { nil }
+
+  @inlinable
+  public func inverse(from before: State, to after: State) -> Self? { nil }
 
   /// Clamped so that millions of them can be added without overflow.
   @inlinable

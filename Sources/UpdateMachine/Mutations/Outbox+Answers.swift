@@ -48,20 +48,12 @@ extension Outbox {
       // Should it be behind again, the next wait is longer.
       return waitTransiently(at: now, &effects)
     case .tooLarge:
-      guard push.count == 1, let index = queue.firstIndex(where: { $0.id == push.first }) else {
-        // If it is one that is gone, its first copy was confirmed meanwhile.
-        sending.batchLimit = max(push.count / 2, 1)
-        settleUndone(push, &effects)
-        break
-      }
-      guard countsIDs, case .marked = queue[index].stage else {
+      guard push.count > 1 else {
         return fail(push, .rejected(.tooLarge), hasLeft: true, at: now, &effects)
       }
-      // It was never sent before, so there is no copy, and the user may make it smaller.
-      effects.report = .rejected(.tooLarge)
-      settleUndone(push, &effects)
-      setAsideUnsent(at: index, .tooLarge)
-      persist(&effects)
+      // Another copy may still arrive, where more is taken: its IDs keep their meaning.
+      sending.batchLimit = push.count / 2
+      settle(push, isDoubtful: true)
     }
     sending.retry.transient.reset()
     sending.retry.timeouts.reset()

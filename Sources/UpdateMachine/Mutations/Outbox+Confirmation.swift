@@ -18,6 +18,7 @@ extension Outbox {
       // Refused earlier with its whole push: now we know that the server itself refused it.
       if let index = refused.firstIndex(where: { $0.refusal.id == refusal.id }) {
         refused[index].mayHaveCopy = false
+        dropIfUndone(refused[index])
       }
     }
     // Marked mutations that have not left cannot have been run. They get new, unused IDs.
@@ -66,16 +67,14 @@ extension Outbox {
     of ticket: MutationTicket, overruledIf isOverruled: (Change) -> Bool = { _ in false }
   ) {
     if let index = index(of: ticket) {
-      let change = queue[index].change
-      if isOverruled(change) {
-        if mayDepend(change, onEarlier: queue[..<index]) { return }
-        overruled += queue[index].tickets.ranges
-      }
-      queue.remove(at: index)
-      size -= change.boundedSize
+      let isOverruled = isOverruled(queue[index].change)
+      if isOverruled, mayDepend(queue[index].change, onEarlier: queue[..<index]) { return }
+      let pending = queue.remove(at: index)
+      size -= pending.change.boundedSize
+      if isOverruled { noteOverruled(pending.tickets) }
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
       let item = refused.remove(at: index)
-      if isOverruled(item.change) { overruled += item.tickets.ranges }
+      if isOverruled(item.change) { noteOverruled(item.tickets) }
       size -= item.change.boundedSize
     } else if let index = unreadable.firstIndex(where: { $0.tickets.contains(ticket) }) {
       unreadable.remove(at: index)
@@ -147,15 +146,14 @@ extension Outbox {
         index += 1
         continue
       }
-      if isOverruled(pending.change) {
-        if mayDepend(pending.change, onEarlier: queue[..<index]) {
-          index += 1
-          continue
-        }
-        overruled += pending.tickets.ranges
+      let isOverruled = isOverruled(pending.change)
+      if isOverruled, mayDepend(pending.change, onEarlier: queue[..<index]) {
+        index += 1
+        continue
       }
       queue.remove(at: index)
       size -= pending.change.boundedSize
+      if isOverruled { noteOverruled(pending.tickets) }
     }
     guard queue.count + unreadable.count < before else { return }
     forgetOldest()
@@ -200,34 +198,38 @@ extension Outbox {
         noteAccepted(at: earlier, id, at: now)
       }
     }
-    keep(pending, refusal, mayHaveCopy: !countsIDs && (pending.mayHaveCopy || pending.isSent))
+    let mayHaveCopy = !countsIDs && (pending.mayHaveCopy || pending.isSent)
+    let item = keep(pending, refusal, mayHaveCopy: mayHaveCopy)
+    if !mayHaveCopy { dropIfUndone(item) }
   }
 
   /// Sets aside a mutation whose whole push was refused, perhaps by a proxy. A copy may be on its
   /// way. So its ID stays reserved until the server has run it or counted it as void, and so do the
   /// IDs of those behind it.
   mutating func refuseWhole(at index: Int, _ refusal: MutationRefusal) {
-    voided.append(refusal.id)
-    voided.sort()
-    keep(queue.remove(at: index), refusal, mayHaveCopy: true)
-  }
-
-  /// Sets aside a mutation that is not at the server, and has no ID.
-  mutating func setAsideUnsent(at index: Int, _ code: RejectionCode) {
     let pending = queue.remove(at: index)
-    keep(pending, MutationRefusal(.none, code), mayHaveCopy: pending.mayHaveCopy)
+    void(refusal.id)
+    keep(pending, refusal, mayHaveCopy: true)
+    setAsideUndo(of: pending.tickets, refusal.code)
   }
 
-  private mutating func keep(
+  mutating func void(_ id: MutationID) {
+    voided.append(id)
+    voided.sort()
+  }
+
+  @discardableResult
+  mutating func keep(
     _ pending: Pending, _ refusal: MutationRefusal, mayHaveCopy: Bool
-  ) {
+  ) -> Refused {
     queueVersion += 1
     changed()
-    refused.append(
-      Refused(
-        tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: refusal,
-        mayHaveCopy: mayHaveCopy, version: version))
+    let item = Refused(
+      tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: refusal,
+      mayHaveCopy: mayHaveCopy, takesBack: pending.takesBack, version: version)
+    refused.append(item)
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
+    return item
   }
 
   /// Frees the IDs above `refused`. If one of them is void, it declares all of them void instead.
@@ -252,10 +254,13 @@ extension Outbox {
 
   // MARK: The app's decisions
 
-  /// Whether the app may retry it unchanged: it is refused or uncertain.
+  /// Whether the app may retry it unchanged: it is refused or uncertain. An undo is not tried again
+  /// as long as what it undoes is refused.
   package func canRetry(_ ticket: MutationTicket) -> Bool {
     if let index = index(of: ticket) { return queue[index].isUncertain }
-    return refused.contains { $0.tickets.contains(ticket) }
+    guard let item = refused.first(where: { $0.tickets.contains(ticket) }) else { return false }
+    guard let undone = item.takesBack else { return true }
+    return !refused.contains { $0.tickets.contains(undone) }
   }
 
   /// Whether the app may change it: it is refused or has never left, and the server can have no
@@ -285,7 +290,9 @@ extension Outbox {
   /// Whether the app may discard it: it is refused, uncertain, or has not left. A mutation that has
   /// left cannot be called back.
   package func canDiscard(_ ticket: MutationTicket) -> Bool {
-    guard let index = index(of: ticket) else { return canRetry(ticket) || isUnreadable(ticket) }
+    guard let index = index(of: ticket) else {
+      return refused.contains { $0.tickets.contains(ticket) } || isUnreadable(ticket)
+    }
     switch queue[index].stage {
     case .unsent, .uncertain: return true
     case .marked(let id): return !isOut(id)
@@ -312,8 +319,11 @@ extension Outbox {
       unmark(from: index)
       size += change.boundedSize - queue[index].change.boundedSize
       queue[index].change = change
-    } else {
+      queue[index].takesBack = nil
+      dropUndo(of: queue[index].tickets)
+    } else if let former = refused.first(where: { $0.tickets.contains(ticket) }) {
       putBack(ticket, as: change)
+      dropUndo(of: former.tickets)
     }
     noteDecision(ticket, at: now, &effects)
   }
@@ -324,18 +334,15 @@ extension Outbox {
       unmark(from: index)
       let pending = queue.remove(at: index)
       size -= pending.change.boundedSize
-      discards += pending.tickets.ranges
+      noteDiscarded(pending.tickets)
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
       size -= refused[index].change.boundedSize
-      discards += refused.remove(at: index).tickets.ranges
+      noteDiscarded(refused.remove(at: index).tickets)
     } else if let index = unreadable.firstIndex(where: { $0.tickets.contains(ticket) }) {
       let item = unreadable.remove(at: index)
-      discards += item.tickets.ranges
+      noteDiscarded(item.tickets)
       // The server would wait for its ID.
-      if countsIDs, let id = item.id, id > confirmed, !voided.contains(id) {
-        voided.append(id)
-        voided.sort()
-      }
+      if countsIDs, let id = item.id, id > confirmed, !voided.contains(id) { void(id) }
     }
     forgetOldest()
     noteDecision(ticket, at: now, &effects)
@@ -358,7 +365,8 @@ extension Outbox {
     let index = place(for: old.rank)
     var pending = Pending(
       tickets: old.tickets, rank: old.rank, change: change ?? old.change,
-      mayHaveCopy: old.mayHaveCopy, version: old.version)
+      mayHaveCopy: old.mayHaveCopy, takesBack: change == nil ? old.takesBack : nil,
+      version: old.version)
     let id = old.refusal.id
     if change == nil, canTakeBack(id, at: index) {
       voided.removeAll { $0 == id }

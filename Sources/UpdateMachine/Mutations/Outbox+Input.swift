@@ -43,7 +43,8 @@ public enum PushAnswer: Hashable, Sendable {
   /// when a later poll was answered in full.
   case behind
   /// The server has done nothing, because the push is too large for it. Its mutations are sent in
-  /// smaller pushes. One that is too large alone is set aside (``RejectionCode/tooLarge``).
+  /// smaller pushes. One that is too large alone is set aside (``RejectionCode/tooLarge``). It
+  /// cannot be edited: another copy of the push may still be taken.
   case tooLarge
 }
 

@@ -20,6 +20,7 @@ extension Outbox where Change: Storable {
     rows.put(.refusedMutations, refused, since: old?.refused ?? [], isSame: isSame)
     rows.put(unreadable, since: old?.unreadable ?? [])
     rows.put(.outbox, numbers, since: old?.numbers)
+    history.store(since: old?.history, into: &rows)
   }
 
   /// Creates the outbox that was saved in these rows. Call ``Outbox/restored(in:)`` next. Changes
@@ -65,6 +66,7 @@ extension Outbox where Change: Storable {
     overruled = numbers.overruled.map { $0.tickets }
     version = numbers.version
     stored = version
+    if newer == nil { history = UndoHistory(stored: rows) }
     unreadable.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
     for index in unreadable.indices {
       let id = unreadable[index].id ?? .none
@@ -242,6 +244,7 @@ private struct MutationHead {
   var rank: UInt64
   var version: OutboxVersion
   var mayHaveCopy: Bool
+  var takesBack: MutationTicket?
   /// The change's name, for a version of the app that cannot read the change; `nil`: written by a
   /// version of the library that kept none.
   var name: String?
@@ -252,15 +255,19 @@ private struct MutationHead {
     let isMoved = rank != tickets.lowerBound.number
     let isScattered = !tickets.others.isEmpty
     let (copy, moved): (UInt8, UInt8) = (mayHaveCopy ? 1 : 0, isMoved ? 2 : 0)
-    bytes.put(copy | moved | (isScattered ? 4 : 0) | (name == nil ? 0 : 8))
+    let (named, undo): (UInt8, UInt8) = (name == nil ? 0 : 8, takesBack == nil ? 0 : 16)
+    bytes.put(copy | moved | (isScattered ? 4 : 0) | named | undo)
     if isMoved { bytes.put(rank) }
     if isScattered { bytes.put(tickets.others.map { StoredTickets($0) }) }
     if let name { bytes.put(name) }
+    if let takesBack { bytes.put(takesBack.number) }
   }
 
   init(
-    tickets: TicketSet, rank: UInt64, version: OutboxVersion, mayHaveCopy: Bool, name: String
+    tickets: TicketSet, rank: UInt64, version: OutboxVersion, mayHaveCopy: Bool, name: String,
+    takesBack: MutationTicket?
   ) {
+    self.takesBack = takesBack
     self.tickets = tickets
     self.rank = rank
     self.version = version
@@ -272,7 +279,7 @@ private struct MutationHead {
     let first: StoredTickets = try bytes.take()
     version = OutboxVersion(try bytes.takeCounter())
     let flags = try bytes.takeByte()
-    guard flags < 16 else { throw StoredFormError(expected: "what is known of a mutation") }
+    guard flags < 32 else { throw StoredFormError(expected: "what is known of a mutation") }
     mayHaveCopy = flags & 1 != 0
     rank = flags & 2 != 0 ? try bytes.takeCounter() : first.tickets.lowerBound.number
     var others: [StoredTickets] = []
@@ -286,6 +293,7 @@ private struct MutationHead {
     }
     tickets = TicketSet(first: first.tickets, others: others.map { $0.tickets })
     name = flags & 8 != 0 ? try bytes.takeString() : nil
+    takesBack = flags & 16 != 0 ? MutationTicket(try bytes.takeCounter()) : nil
   }
 }
 
@@ -354,7 +362,8 @@ extension UnreadableMutation {
 extension PendingMutation: KeptMutation where Change: Storable {
   fileprivate func put(into bytes: inout ByteWriter) {
     MutationHead(
-      tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy, name: change.name
+      tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy, name: change.name,
+      takesBack: takesBack
     ).put(into: &bytes)
     switch stage {
     case .unsent: bytes.put(UInt8(0))
@@ -388,7 +397,7 @@ extension PendingMutation: KeptMutation where Change: Storable {
   fileprivate init(_ head: MutationHead, _ stage: Stage, _ change: Change) {
     self.init(
       tickets: head.tickets, rank: head.rank, change: change, stage: stage,
-      mayHaveCopy: head.mayHaveCopy, version: head.version)
+      mayHaveCopy: head.mayHaveCopy, takesBack: head.takesBack, version: head.version)
   }
 
   fileprivate static func standing(of stage: Stage) -> (id: MutationID?, isAccepted: Bool) {
@@ -401,14 +410,15 @@ extension PendingMutation: KeptMutation where Change: Storable {
 
   fileprivate func isStoredAs(_ other: PendingMutation) -> Bool {
     tickets == other.tickets && version == other.version && mayHaveCopy == other.mayHaveCopy
-      && stage == other.stage && rank == other.rank
+      && stage == other.stage && rank == other.rank && takesBack == other.takesBack
   }
 }
 
 extension RefusedMutation: KeptMutation where Change: Storable {
   fileprivate func put(into bytes: inout ByteWriter) {
     MutationHead(
-      tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy, name: change.name
+      tickets: tickets, rank: rank, version: version, mayHaveCopy: mayHaveCopy, name: change.name,
+      takesBack: takesBack
     ).put(into: &bytes)
     bytes.put(refusal)
     bytes.put(change)
@@ -421,7 +431,7 @@ extension RefusedMutation: KeptMutation where Change: Storable {
   fileprivate init(_ head: MutationHead, _ refusal: MutationRefusal, _ change: Change) {
     self.init(
       tickets: head.tickets, rank: head.rank, change: change, refusal: refusal,
-      mayHaveCopy: head.mayHaveCopy, version: head.version)
+      mayHaveCopy: head.mayHaveCopy, takesBack: head.takesBack, version: head.version)
   }
 
   /// Its ID is used up, or void already.
@@ -431,7 +441,7 @@ extension RefusedMutation: KeptMutation where Change: Storable {
 
   fileprivate func isStoredAs(_ other: RefusedMutation) -> Bool {
     tickets == other.tickets && version == other.version && refusal == other.refusal
-      && mayHaveCopy == other.mayHaveCopy
+      && mayHaveCopy == other.mayHaveCopy && takesBack == other.takesBack
   }
 }
 

@@ -80,6 +80,8 @@ package struct Outbox<Change: Mutation>: Sendable {
   @usableFromInline var voided: [MutationID] = []
   /// The sum of the sizes of all mutations here.
   @usableFromInline var size: Int64 = 0
+  /// What can be undone and redone.
+  @usableFromInline var history = UndoHistory<Change>()
 
   @usableFromInline var version = OutboxVersion(0)
   /// The version that is durable.
@@ -171,17 +173,19 @@ package struct Outbox<Change: Mutation>: Sendable {
     overruled = old.overruled
     version = OutboxVersion(old.version.number + 1)
     size = old.size
+    history = old.history
     let lost = MutationRefusal(.none, .nameLost)
     for pending in old.queue {
-      if old.hasNeverLeft(pending) {
+      if old.hasNeverLeft(pending), !old.mayHaveLeft(whatIsUndoneBy: pending) {
         queue.append(
           Pending(
-            tickets: pending.tickets, rank: pending.rank, change: pending.change, version: version))
+            tickets: pending.tickets, rank: pending.rank, change: pending.change,
+            takesBack: pending.takesBack, version: version))
       } else {
         refused.append(
           Refused(
             tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: lost,
-            mayHaveCopy: true, version: version))
+            mayHaveCopy: true, takesBack: pending.takesBack, version: version))
       }
     }
     for item in old.refused {
@@ -189,7 +193,7 @@ package struct Outbox<Change: Mutation>: Sendable {
         Refused(
           tickets: item.tickets, rank: item.rank, change: item.change,
           refusal: MutationRefusal(.none, item.refusal.code), mayHaveCopy: item.mayHaveCopy,
-          version: version))
+          takesBack: item.takesBack, version: version))
     }
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
     unreadable = old.unreadable.map { $0.underNewName() }
@@ -279,14 +283,17 @@ package struct Outbox<Change: Mutation>: Sendable {
   }
 
   /// Does what ``mutate(_:_:at:)`` does, adding to the effects of earlier inputs of the same step.
+  ///
+  /// - Parameter reversal: what it takes back; `nil`: the user made it.
   mutating func mutate(
-    _ change: Change, _ view: inout LocalView<Change>, at now: Moment, _ effects: inout Effects
+    _ change: Change, _ view: inout LocalView<Change>, at now: Moment, _ effects: inout Effects,
+    toTakeBack reversal: Reversal? = nil
   ) throws(MutationError<Change.Refusal>) -> (ticket: MutationTicket, value: Change.Value) {
     refresh(&view, &effects)
     var change = change
     let ticket = MutationTicket(lastTicket.number + 1)
     change.stamp(from: view.state, ticket: ticket, inPlaceOf: nil)
-    let merge = merge(with: change)
+    let merge = merge(with: change, toTakeBack: reversal?.entry.undone)
     var growth = change.boundedSize
     if let merge {
       growth = merge.places.reduce(merge.change.boundedSize) {
@@ -303,10 +310,12 @@ package struct Outbox<Change: Mutation>: Sendable {
     } catch {
       throw .refused(error)
     }
+    let inverse = change.inverse(from: view.state, to: state)
     view.extend(to: state)
     lastTicket = ticket
     size += growth
     changed()
+    noteMade(change, inverse: inverse, toTakeBack: reversal)
     persist(&effects)
     if let merge {
       coalesce(merge)
@@ -314,7 +323,8 @@ package struct Outbox<Change: Mutation>: Sendable {
     } else {
       queue.append(
         Pending(
-          tickets: TicketSet(lastTicket), rank: nextRank, change: change, version: version))
+          tickets: TicketSet(lastTicket), rank: nextRank, change: change,
+          takesBack: reversal?.entry.undone, version: version))
       // What threw must not hold it up.
       if hasThrown {
         queueVersion += 1
@@ -336,8 +346,9 @@ package struct Outbox<Change: Mutation>: Sendable {
   }
 
   /// Returns the unsent mutations that can be coalesced with this one: the last one made, or, if it
-  /// names an object, those of the same object, as long as all behind them name others.
-  private func merge(with change: Change) -> Merge? {
+  /// names an object, those of the same object, as long as all behind them name others. What undoes
+  /// another one is coalesced only with that one (`undone`).
+  private func merge(with change: Change, toTakeBack undone: MutationTicket?) -> Merge? {
     var merge = Merge(change: change, places: [])
     var lastRefused = refused.reduce(0) { max($0, $1.rank) }
     lastRefused = unreadable.reduce(lastRefused) { max($0, $1.rank) }
@@ -357,6 +368,8 @@ package struct Outbox<Change: Mutation>: Sendable {
         guard let object = earlier.change.object else { break }
         if object != change.object { continue }
       }
+      if earlier.takesBack != nil { break }
+      if let undone, !earlier.tickets.contains(undone) { break }
       guard let joined = earlier.change.coalesced(with: merge.change) else { break }
       merge.change = joined
       merge.places.append(index)

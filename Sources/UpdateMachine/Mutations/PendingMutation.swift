@@ -15,14 +15,18 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   /// and is tried again. An echo of that copy acknowledges it. So it may not be edited or
   /// coalesced.
   public internal(set) var mayHaveCopy = false
+  /// The mutation that its user undoes with it. As long as that one has no effect, this one has
+  /// none.
+  @usableFromInline var takesBack: MutationTicket?
   /// The outbox's version of its last change that must be durable.
   @usableFromInline var version: OutboxVersion
 
   @usableFromInline
   init(
     tickets: TicketSet, rank: UInt64? = nil, change: Change, stage: Stage = .unsent,
-    mayHaveCopy: Bool = false, version: OutboxVersion
+    mayHaveCopy: Bool = false, takesBack: MutationTicket? = nil, version: OutboxVersion
   ) {
+    self.takesBack = takesBack
     self.tickets = tickets
     self.rank = rank ?? tickets.lowerBound.number
     self.change = change
@@ -97,6 +101,8 @@ package struct RefusedMutation<Change: Mutation>: Sendable {
   @usableFromInline package internal(set) var refusal: MutationRefusal
   /// Whether the server may have it all the same (``Outbox/mayHaveCopy(of:)``).
   var mayHaveCopy: Bool
+  /// The mutation that its user undoes with it.
+  var takesBack: MutationTicket?
   var version: OutboxVersion
 
   /// The last of its tickets.

@@ -82,7 +82,7 @@ extension Outbox {
       refused.append(
         Refused(
           tickets: pending.tickets, rank: pending.rank, change: pending.change, refusal: lost,
-          mayHaveCopy: true, version: pending.version))
+          mayHaveCopy: true, takesBack: pending.takesBack, version: pending.version))
     }
     refused.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
     while let lastSent = queue.lastIndex(where: { $0.id != nil }),
