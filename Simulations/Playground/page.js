@@ -352,7 +352,11 @@ function changes(client) {
       button('Try again', who + ' sends change ' + aside.ticket + ' again'),
       button('Give up', who + ' gives up change ' + aside.ticket)));
   }
-  return all.length ? make('ul', { class: 'items', 'aria-label': 'Pending changes, client ' + client.number }, ...all) : '';
+  const list = all.length
+    ? [make('ul', { class: 'items', 'aria-label': 'Pending changes, client ' + client.number }, ...all)] : [];
+  const undo = client.undoable ? [button('Undo ' + client.undoable, who + ' undoes')] : [];
+  const redo = client.redoable ? [button('Redo ' + client.redoable, who + ' redoes')] : [];
+  return make('div', {}, ...list, make('div', { class: 'buttons' }, ...undo, ...redo));
 }
 
 function card(client, now) {

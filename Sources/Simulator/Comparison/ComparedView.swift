@@ -14,7 +14,7 @@ enum ComparedView: ComparedProtocol {
   }
 
   static func change(_ edit: ItemEdit, number: UInt64) -> ViewEdit {
-    ViewEdit(edit: edit)
+    .edit(edit)
   }
 
   static func request(_ push: PushRequest<ViewEdit>, at finger: ViewFinger?) -> MutationPush {
@@ -68,6 +68,7 @@ struct ItemMutators: SimulatedMutators {
   func run(
     _ name: String, _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
   ) throws(ChangeRefusal) -> JSONValue {
+    if name == "restore" { return try restore(arguments, in: &transaction) }
     guard let edit = ItemEdit(name: name, arguments: arguments) else {
       throw ChangeRefusal("no such edit")
     }
@@ -78,25 +79,69 @@ struct ItemMutators: SimulatedMutators {
     if let new { transaction.put(key, .object(new)) } else { transaction.del(key) }
     return .null
   }
+
+  /// Puts an item back as it was, unless somebody has changed it since.
+  private func restore(
+    _ arguments: JSONValue, in transaction: inout ViewTransaction<JSONValue>
+  ) throws(ChangeRefusal) -> JSONValue {
+    guard let item = arguments["item"]?.int64 else { throw ChangeRefusal("no such edit") }
+    let key = ItemMutators.key(item)
+    guard transaction.get(key)?.object == arguments["ifIs"]?.object else {
+      throw ChangeRefusal("changed since")
+    }
+    if let fields = arguments["to"]?.object {
+      transaction.put(key, .object(fields))
+    } else {
+      transaction.del(key)
+    }
+    return .null
+  }
 }
 
-/// A user's edit over Replicache's protocol.
-struct ViewEdit: ViewMutation, Storable {
-  let edit: ItemEdit
-
-  init(edit: ItemEdit) { self.edit = edit }
+/// A user's edit over Replicache's protocol, or what takes one back.
+enum ViewEdit: ViewMutation, Storable {
+  case edit(ItemEdit)
+  /// Gives an item these fields in the place of others; `nil`: it is not there.
+  case restore(Int64, JSONObject?, ifIs: JSONObject?)
 
   static var beginning: ViewMap<JSONValue>? { ViewMap() }
 
-  var name: String { edit.name }
+  var name: String {
+    switch self {
+    case .edit(let edit): edit.name
+    case .restore: "restore"
+    }
+  }
 
-  var arguments: JSONValue { .object(edit.arguments) }
+  var arguments: JSONValue {
+    switch self {
+    case .edit(let edit): .object(edit.arguments)
+    case .restore(let item, let fields, let expected):
+      .object(
+        JSONObject(
+          of: ("item", JSONValue(integerLiteral: item)), ("to", fields.map { .object($0) }),
+          ("ifIs", expected.map { .object($0) })))
+    }
+  }
+
+  private var item: Int64 {
+    switch self {
+    case .edit(let edit): edit.item
+    case .restore(let item, _, _): item
+    }
+  }
 
   func apply(to state: inout ViewMap<JSONValue>) throws(ChangeRefusal) -> JSONValue {
     var transaction = ViewTransaction(on: state)
     let value = try ItemMutators().run(name, arguments, in: &transaction)
     state = transaction.view
     return value
+  }
+
+  func inverse(from before: ViewMap<JSONValue>, to after: ViewMap<JSONValue>) -> ViewEdit? {
+    let key = ItemMutators.key(item)
+    guard before[key] != after[key] else { return nil }
+    return .restore(item, before[key]?.object, ifIs: after[key]?.object)
   }
 
   func put(into bytes: inout ByteWriter) {
@@ -106,9 +151,13 @@ struct ViewEdit: ViewMutation, Storable {
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
     let name: String = try bytes.take()
-    guard let edit = ItemEdit(name: name, arguments: try bytes.take()) else {
+    let arguments: JSONValue = try bytes.take()
+    if let edit = ItemEdit(name: name, arguments: arguments) {
+      self = .edit(edit)
+    } else if name == "restore", let item = arguments["item"]?.int64 {
+      self = .restore(item, arguments["to"]?.object, ifIs: arguments["ifIs"]?.object)
+    } else {
       throw StoredFormError(expected: "an edit")
     }
-    self.edit = edit
   }
 }

@@ -217,6 +217,8 @@ extension PlaygroundWorld {
     case .delete(let item): return make(.delete(item), on: client)
     case .retry(let ticket): decide(.retried(ticket), on: client)
     case .discard(let ticket): decide(.discarded(ticket), on: client)
+    case .undo: return takeBack(.undo, on: client)
+    case .redo: return takeBack(.redo, on: client)
     case .tell(let signal): tell(signal, to: client)
     case .crash: break
     }

@@ -39,6 +39,9 @@ enum PlaygroundStep: Sendable {
     /// The user decides about a change that is refused or uncertain.
     case retry(MutationTicket)
     case discard(MutationTicket)
+    /// The user takes back the newest change, or the newest undo.
+    case undo
+    case redo
     /// The app tells its client something.
     case tell(AppSignal)
     case goOffline
@@ -165,7 +168,7 @@ extension PlaygroundStep.AtClient {
     }
     let verbs = [
       "creates", "renames", "deletes", "opens", "scrolls", "jumps", "closes", "sends", "gives",
-      "goes", "comes", "crashes", "starts", "sleeps", "is", "logs",
+      "undoes", "redoes", "goes", "comes", "crashes", "starts", "sleeps", "is", "logs",
     ]
     let verb = try words.take(oneOf: verbs)
     switch verb {
@@ -186,6 +189,8 @@ extension PlaygroundStep.AtClient {
     case "gives":
       try words.require("up")
       self = .discard(try words.change())
+    case "undoes": self = .undo
+    case "redoes": self = .redo
     case "goes": self = try PlaygroundStep.AtClient.going(&words)
     case "comes":
       try words.require("to", "the", "foreground")

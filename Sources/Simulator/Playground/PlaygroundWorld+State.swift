@@ -121,6 +121,8 @@ extension PlaygroundWorld {
             of: ("ticket", JSONValue(integerLiteral: Int64($0.ticket.number))),
             ("change", .string($0.change.name)), ("reason", .string(reason($0.reason)))))
       })
+    state["undoable"] = body.undoable.map { .string($0) }
+    state["redoable"] = body.redoable.map { .string($0) }
     state["timers"] = .array(timers(of: client))
     state["signals"] = .array(
       PlaygroundStep.signals.map { word, sentence, signal in

@@ -239,13 +239,7 @@ struct PlaygroundWorld<App: PlayedApp> {
       let mutation = try devices[client].client.mutate(change, at: now)
       done = (mutation.ticket, mutation.effects)
     } catch {
-      return switch error {
-      case .nothingHeld: "there is no state yet"
-      case .notConnected: "this protocol takes changes only while the client is connected"
-      case .full: "too much is pending"
-      case .unstorable: "this cannot be saved"
-      case .refused: "there is no such item"
-      }
+      return words(error)
     }
     changeCount += 1
     made.itemCount = max(made.itemCount, edit.item)
