@@ -17,6 +17,7 @@ enum RequiredScenarios {
     "full-disk",
     "offline-changes",
     "uncertain-change",
+    "undo",
     "record-conflict",
     "background",
     "half-open",

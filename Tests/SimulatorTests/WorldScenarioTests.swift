@@ -64,8 +64,8 @@ import Testing
     ),
     (
       "client 1 dances",
-      "creates, renames, deletes, opens, scrolls, jumps, closes, sends, gives, goes, comes, "
-        + "crashes, starts, sleeps, is or logs",
+      "creates, renames, deletes, opens, scrolls, jumps, closes, sends, gives, undoes, "
+        + "redoes, goes, comes, crashes, starts, sleeps, is or logs",
       "\"dances\""
     ),
     ("client 1 creates", "a title", "the end of the line"),
