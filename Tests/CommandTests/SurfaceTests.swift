@@ -8,7 +8,7 @@ import Testing
   static let most = [
     ("UpdateMachine", 500), ("MessageSync", 197), ("SyncProtocols", 598), ("HTTPSync", 5),
     ("ZulipSync", 250),
-    ("Simulator", 250), ("SQLiteStore", 35), ("LoopbackServer", 92),
+    ("Simulator", 265), ("SQLiteStore", 35), ("LoopbackServer", 92),
   ]
 
   @Test(arguments: most)

@@ -4,29 +4,36 @@ import Testing
 @testable import Simulator
 
 /// Checks that the article "Simulating your app" shows exactly the code of these tests, and the
-/// story that a test really prints. `REWRITE=1 swift test --filter ArticleTests` writes both into
+/// stories that tests really print. `REWRITE=1 swift test --filter ArticleTests` writes both into
 /// it.
 @Suite struct ArticleTests {
   private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
   private static let root = tests.deletingLastPathComponent().deletingLastPathComponent()
   private static let article = root.appending(
     path: "Sources/Simulator/Simulator.docc/SimulatingYourApp.md")
-  /// The contents of the article's code blocks, in order. "story" is what a test prints.
+  /// The contents of the article's code blocks, in order. The stories are what tests print.
   private static let order = [
     "model", "server", "words", "app", "uuid", "test", "story", "token", "actor", "plants",
-    "laws",
+    "board", "boardServer", "boardApp", "boardTest", "boardStory", "laws", "ownLog",
   ]
 
   @Test func `the article shows exactly the code of the tests, and the story of a failure`()
     async throws
   {
     var examples: [String: [String]] = [:]
-    for file in ["ToDo.swift", "ToDoTests.swift", "ProtocolLawsTests.swift"] {
+    let files = [
+      "ToDo.swift", "ToDoTests.swift", "Board.swift", "BoardTests.swift",
+      "ProtocolLawsTests.swift", "OwnFeed.swift",
+    ]
+    for file in files {
       let text = try String(contentsOf: Self.tests.appending(path: file), encoding: .utf8)
       examples.merge(regions(of: text)) { one, _ in one }
     }
     let runs = await Simulation<MistakenApp<TogglesCompleted>>.run(seeds: 1...50, clients: 3)
     examples["story"] = try #require(runs.failure).story.split(separator: "\n").map(String.init)
+    let boards = await Simulation<MistakenBoardApp<AddsAgain>>.run(seeds: 1...50, clients: 3)
+    examples["boardStory"] = try #require(boards.failure).story.split(separator: "\n")
+      .map(String.init)
     #expect(examples.keys.sorted() == Self.order.sorted())
 
     let text = try String(contentsOf: Self.article, encoding: .utf8)

@@ -1,4 +1,4 @@
-extension Simulation {
+extension Simulation where App: SimulatedApp {
   /// The probability curve of a failing run, with its conversation; `nil`: nothing was found in it.
   ///
   /// - Parameters:

@@ -27,6 +27,8 @@ public enum Oracle: String, CaseIterable, Hashable, Sendable {
   case durability = "I durability"
   /// J: no effect that the driver cannot perform; the machine's own invariants.
   case walls = "J walls"
+  /// No letter: what an app itself says of its users' view (``SimulatedOfflineApp``).
+  case app = "app's objection"
   /// No letter: compares two runs of one seed, which must be equal to the last bit.
   case determinism = "determinism"
 }

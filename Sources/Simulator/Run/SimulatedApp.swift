@@ -1,6 +1,15 @@
 public import SyncProtocols
 public import UpdateMachine
 
+/// What ``Simulation`` runs: a ``SimulatedApp``, or a ``SimulatedOfflineApp`` whose users change
+/// things.
+public protocol Simulatable: Sendable {}
+
+/// A world that is made of an app. Stories say the app's name.
+package protocol NamedWorld {
+  static var name: String { get }
+}
+
 /// A simulation of an app: its model, the server's truth, and the events on the server.
 ///
 /// The library's own worlds run `DirectoryApp`; an app's tests run the app's model against its
@@ -16,7 +25,7 @@ public import UpdateMachine
 /// Everything here must be a function of its arguments alone: no clock, no randomness except
 /// `choices`, no reliance on the order of a `Set` or a `Dictionary`. A seed that is run twice must
 /// give the same run; ``Simulation`` checks that, too.
-public protocol SimulatedApp: Sendable {
+public protocol SimulatedApp: Simulatable {
   /// The app's own model type.
   associatedtype Model: SyncModel
   /// The server's state, written as simply as possible. It should not reuse the model's code: a

@@ -1,10 +1,10 @@
 // Seeds: the room that runs many seeds for an app's tests, and describes the first that fails.
 //
-// Seeds may use: Reports, Run, Shrinking, Simulation.
+// Seeds may use: Offline, Reports, Run, Shrinking, Simulation.
 
 #if !hasFeature(Embedded)
 
-  extension Simulation {
+  extension Simulation where App: SimulatedApp {
     /// Runs many worlds, one for each seed, on as many cores as the program is given.
     ///
     /// The run stops at the smallest failing seed. That failure is made small and told as a story.
@@ -45,9 +45,14 @@
         })
     }
 
+    /// The app that a test names.
+    private static var appName: String {
+      (App.self as? any NamedWorld.Type)?.name ?? "\(App.self)"
+    }
+
     /// What follows the seed in the notice of a trap.
     private static func repeating(_ configuration: SimulationConfiguration) -> String {
-      " of \(App.self), with \(configuration.clients) clients. To repeat it, run the same test with "
+      " of \(appName), with \(configuration.clients) clients. To repeat it, run the same test with "
         + "that seed alone.\n"
     }
 
@@ -174,7 +179,7 @@
       return Story(result, trace, shrunk: shrunk).map { story in
         RunFailure(
           seed: seed, story, trace, token: text,
-          repeating: "try Simulation<\(App.self)>.replay(\"\(text)\")")
+          repeating: "try Simulation<\(appName)>.replay(\"\(text)\")")
       }
     }
 

@@ -3,8 +3,11 @@
 // Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Posts, Records, Run, Shrinking, Streams, Tables, World.
 
 /// Runs an app's world: `Simulation<DirectoryApp>` for the library's own, `Simulation<TheirApp>` in
-/// an app's tests.
-public enum Simulation<App: SimulatedApp> {
+/// an app's tests. Their app is a ``SimulatedApp``, or if its users change things, a
+/// ``SimulatedOfflineApp``.
+public enum Simulation<App: Simulatable> {}
+
+extension Simulation where App: SimulatedApp {
   /// Runs one world. The same configuration gives the same result, to the last bit of its hash, in
   /// any process on any platform.
   public static func run(_ configuration: SimulationConfiguration) -> RunResult {

@@ -9,7 +9,7 @@
     case actor
   }
 
-  extension Simulation {
+  extension Simulation where App: SimulatedApp {
     /// Runs one world, with either engine.
     ///
     /// - Parameters:
