@@ -26,10 +26,11 @@ import Testing
     let statistics = await Simulation<BoardApp>.run(seeds: 1...100, clients: 3).statistics
     #expect(statistics.changes.made > 1000)
     #expect(statistics.changes.refused > 100)
-    // These need a model that refuses something, holds a part, or is never changed.
+    // These need a model that refuses something, holds a part, or is never changed, or changes that
+    // can be undone.
     let others = [
       "refused-snapshot", "refused-event", "old-backup", "silent-change", "old-cache",
-      "unloaded-rows",
+      "unloaded-rows", "undo",
     ]
     #expect(statistics.missingFaults == others)
   }

@@ -20,6 +20,8 @@
       var isDiscarded = false
       /// Whether it was discarded before it could be sent.
       var isNeverSent = false
+      /// Whether its user has undone it, or it undoes another. If the one is gone, so is the other.
+      var isOfUndo = false
       /// Whether an older outbox came back meanwhile, so that anything may have become of it.
       var isDoubtful: Bool
     }
@@ -53,6 +55,13 @@
       for index in made.indices where tickets.contains(made[index].ticket) {
         made[index].isDiscarded = true
         made[index].isNeverSent = isCertain
+      }
+    }
+
+    /// Notes that a change takes back another.
+    mutating func noteReversal(_ ticket: MutationTicket, of undone: MutationTicket) {
+      for index in made.indices where [ticket, undone].contains(made[index].ticket) {
+        made[index].isOfUndo = true
       }
     }
 

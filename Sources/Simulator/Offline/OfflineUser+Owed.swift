@@ -32,15 +32,21 @@
       _ model: Model, _ local: LocalChanges<Change>
     ) -> UserObjection? {
       var state = model.state
+      var idle: [TicketSet] = []
       for pending in local.outbox.pending {
         var next = state
-        var isRefused = false
+        // As long as what it undoes has no effect, there is nothing to undo.
+        var isRefused =
+          pending.takesBack.map { undone in idle.contains { $0.contains(undone) } } ?? false
         do throws(Change.Refusal) {
-          _ = try pending.change.apply(to: &next)
-          state = next
+          if !isRefused {
+            _ = try pending.change.apply(to: &next)
+            state = next
+          }
         } catch {
           isRefused = true
         }
+        if isRefused { idle.append(pending.tickets) }
         guard isRefused != (pending.refusal != nil) else { continue }
         return UserObjection(
           .input, "a change is set aside when it throws, and only then",
@@ -136,7 +142,7 @@
         switch outbox.state(of: made.ticket) {
         case .queued, .sent, .uncertain, .setAside, .overruled: continue
         case .acknowledged, nil: if run?.item.change == made.change { continue }
-        case .discarded: break
+        case .discarded: if made.isOfUndo { continue }
         }
         let found = run.map { "\($0.item.change)" } ?? "nothing of it"
         return UserObjection(

@@ -135,6 +135,8 @@
         let isCertain = !isRefused || Model.delivery == .exactlyOnce
         memory.discard(
           mutation.tickets, isCertain: isCertain && !old.outbox.mayHaveCopy(of: ticket))
+      case .undoes: tookBack(.undo, from: before, to: after, at: now)
+      case .redoes: tookBack(.redo, from: before, to: after, at: now)
       case .decides, .opens, .changes, .changesLists, .signals: break
       }
       for pending in new.pending { memory.note(pending) }
@@ -142,7 +144,7 @@
 
     /// Notes that a client has given a ticket. Returns whether it had given it, or a later one,
     /// before.
-    private mutating func isGivenAgain(_ ticket: MutationTicket, by client: ClientID) -> Bool {
+    mutating func isGivenAgain(_ ticket: MutationTicket, by client: ClientID) -> Bool {
       guard client != .nameless else { return false }
       guard let index = given.firstIndex(where: { $0.client == client }) else {
         given.append((client, ticket))

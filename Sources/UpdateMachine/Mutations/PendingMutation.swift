@@ -17,7 +17,7 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   public internal(set) var mayHaveCopy = false
   /// The mutation that its user undoes with it. As long as that one has no effect, this one has
   /// none.
-  @usableFromInline var takesBack: MutationTicket?
+  @usableFromInline package internal(set) var takesBack: MutationTicket?
   /// The outbox's version of its last change that must be durable.
   @usableFromInline var version: OutboxVersion
 
