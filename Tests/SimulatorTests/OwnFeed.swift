@@ -97,6 +97,50 @@ struct TickModel: SyncModel, CustomStringConvertible {
   var description: String { state.description }
 }
 
+// MARK: The saved form
+
+extension OwnFeed.Place: Storable {
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(log)
+    bytes.put(number)
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init(log: try bytes.take(), number: try bytes.take())
+  }
+}
+
+extension Tick: Storable {
+  func put(into bytes: inout ByteWriter) {
+    bytes.put(item)
+    bytes.put(isSet)
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init(item: try bytes.take(), isSet: try bytes.take())
+  }
+}
+
+extension TickModel: StorableModel {
+  /// The client and the items, in one row.
+  private var row: [UInt64] {
+    [client?.number ?? 0] + state.items.map { $0 ? 1 : 0 }
+  }
+
+  func store(since old: TickModel?, into rows: inout RowWriter) {
+    rows.put(.firstOfModel, row, since: old?.row)
+  }
+
+  init(stored rows: RowReader) throws(StoredFormError) {
+    let row: [UInt64]? = try rows.value(of: .firstOfModel)
+    guard let row, row.count == 5 else { throw .damaged(expected: "ticks") }
+    client = ClientID(row[0])
+    state = Ticks(items: row.dropFirst().map { $0 == 1 })
+  }
+}
+
+// MARK: What its tests add
+
 struct TickTruth: SimulatedTruth {
   private var set: Set<Int> = []
 
@@ -120,6 +164,7 @@ struct TickTruth: SimulatedTruth {
 enum TickApp: SimulatedOfflineApp {
   typealias Model = TickModel
   typealias Sync = OwnFeed
+  typealias Disk = RowDisk<TickModel, OwnFeed.Place>
 
   static func beginning(_ choices: inout Choices) -> TickTruth { TickTruth() }
 
