@@ -22,6 +22,14 @@ import Testing
     #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
   }
 
+  /// A change made while stopped was written at the next start, and dated then. So a state looked an
+  /// hour younger than it was.
+  @Test func `what is made while stopped is as old as it is`() async {
+    let runs = await Simulation<BoardApp>.run(
+      seeds: 2249...2249, clients: 3, engine: .actor, shrinking: 0)
+    #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
+  }
+
   @Test func `users make changes, some of them are refused, and most faults strike`() async {
     let statistics = await Simulation<BoardApp>.run(seeds: 1...100, clients: 3).statistics
     #expect(statistics.changes.made > 1000)

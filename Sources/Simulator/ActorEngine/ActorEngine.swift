@@ -425,7 +425,7 @@
     /// - Parameter step: the step that a store of rows made of the save; `nil`: there is no such
     ///   store.
     func save(
-      _ saved: SavedReplica<App.Model, App.Server.Place>, _ step: DiskStep?,
+      _ saved: DatedReplica<App.Model, App.Server.Place>, _ step: DiskStep?,
       _ incarnation: SimulatedIncarnation<App>
     ) {
       judgeStore(incarnation)
@@ -443,7 +443,9 @@
           "a step from nothing")
       }
       let memory = incarnation.memory ?? world.clients[incarnation.client].user.memory
-      world.save(saved, step, memory: memory, on: incarnation.client)
+      let dated = Moment(milliseconds: saved.writtenAt.milliseconds)
+      world.save(
+        saved.replica, step, memory: memory, after: world.now - dated, on: incarnation.client)
     }
 
     func erase(_ incarnation: SimulatedIncarnation<App>) {

@@ -29,7 +29,7 @@
     var read: CheckedContinuation<[RowAnswer]?, Never>?
     var save: CheckedContinuation<Bool, Never>?
     /// The state that a store of rows was asked to save.
-    var saving: SavedReplica<App.Model, App.Server.Place>?
+    var saving: DatedReplica<App.Model, App.Server.Place>?
 
     /// The user's memory that belongs to the current save.
     var memory: App.User.Memory?

@@ -32,7 +32,7 @@
     }
 
     func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError) {
-      incarnation.saving = replica.replica
+      incarnation.saving = replica
       try await rows.save(replica)
     }
 

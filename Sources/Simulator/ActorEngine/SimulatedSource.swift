@@ -165,7 +165,7 @@
     func save(_ replica: DatedReplica<Model, Place>) async throws(StoreError) {
       let isDone = await withCheckedContinuation { continuation in
         incarnation.save = continuation
-        incarnation.engine?.save(replica.replica, nil, incarnation)
+        incarnation.engine?.save(replica, nil, incarnation)
       }
       if !isDone { throw .failed("the disk is full") }
     }

@@ -97,6 +97,8 @@ final class SimulatedClient<App: SimulatedApp> {
     /// What a driver's own store wrote. If it is `nil`, the disk decides.
     var step: DiskStep?
     var memory: App.User.Memory
+    /// How long the driver had wanted it: the form is dated then.
+    var wait: TimeSpan
   }
 
   /// Rows being read.

@@ -32,12 +32,17 @@ extension World {
     took(action, from: before, effects, on: client)
   }
 
+  /// A driver's store begins a write.
+  ///
+  /// - Parameter wait: how long ago the driver wanted it.
   mutating func save(
-    _ saved: Client.Saved, _ step: DiskStep? = nil, memory: App.User.Memory, on client: Int
+    _ saved: Client.Saved, _ step: DiskStep? = nil, memory: App.User.Memory, after wait: TimeSpan,
+    on client: Int
   ) {
     // The world numbers the write itself, because only the driver knows the client's number.
     begin(
-      WriteID((clients[client].write?.id.number ?? 0) + 1), saved, step, memory: memory, on: client)
+      WriteID((clients[client].write?.id.number ?? 0) + 1), saved, step, memory: memory,
+      after: wait, on: client)
   }
 
   mutating func sleep(_ client: Int, until moment: Moment, sleeper: UInt64) {

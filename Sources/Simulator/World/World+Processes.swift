@@ -8,10 +8,11 @@ extension World {
 
   mutating func begin(
     _ write: WriteID, _ saved: Client.Saved, _ step: DiskStep? = nil,
-    memory: App.User.Memory? = nil, on client: Int
+    memory: App.User.Memory? = nil, after wait: TimeSpan = .zero, on client: Int
   ) {
     clients[client].write = Client.Write(
-      id: write, saved: saved, step: step, memory: memory ?? clients[client].user.memory)
+      id: write, saved: saved, step: step, memory: memory ?? clients[client].user.memory,
+      wait: wait)
     var delay = choices.draw(.disks, in: 1...FaultPlan.quickWrite)
     var succeeds = true
     switch strike(faultPlan.writing, client) {
@@ -67,7 +68,7 @@ extension World {
       clients[client].disk.write(write.saved)
     }
     clients[client].memory = write.memory
-    clients[client].writtenAt = now
+    clients[client].writtenAt = now - write.wait
     clients[client].isFormOld = false
     if faultPlan.faults.contains(.oldBackup), choices.happens(.weather, 1, in: 4) { backUp(client) }
     mayBackUp(client)

@@ -18,7 +18,9 @@
     case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
     case release(Place.Log)
     case load
-    case save(WriteID, SavedReplica<Origin.Model, Place>)
+    /// Dated when it was asked for: what is made while nothing runs is written at the next start,
+    /// and the form says how old it was then.
+    case save(WriteID, DatedReplica<Origin.Model, Place>)
     case read(RequestID, [RowQuery])
     case erase
     case timer(TimerID, at: Moment)

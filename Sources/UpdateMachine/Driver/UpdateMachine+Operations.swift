@@ -15,7 +15,10 @@
         case .report(.nameShared(let client)): reporter?(.nameShared(client))
         case .release(let log): operations.add(.release(log))
         case .load: operations.add(.load)
-        case .save(let write): if let saved = client.saved { operations.add(.save(write, saved)) }
+        case .save(let write):
+          guard let saved = client.saved else { break }
+          let dated = DatedReplica(replica: saved, writtenAt: clock.wallTime)
+          operations.add(.save(write, dated))
         case .read(let request, let queries): operations.add(.read(request, queries))
         case .erase: operations.add(.erase)
         case .register(let request):
@@ -293,10 +296,10 @@
     }
 
     private nonisolated func save(
-      _ write: WriteID, _ saved: SavedReplica<Model, Place>, _ id: OperationID
+      _ write: WriteID, _ saved: DatedReplica<Model, Place>, _ id: OperationID
     ) async {
       do throws(StoreError) {
-        try await store?.save(DatedReplica(replica: saved, writtenAt: clock.wallTime))
+        try await store?.save(saved)
         await end(id, .written(write))
       } catch {
         await storeFails(id, error, .writeFailed(write))
