@@ -120,7 +120,7 @@
 
     init(of client: ClientID) { self.client = client }
 
-    /// The same, as a model's ``SyncModel/confirmation``.
+    /// The same, as a model's `SyncModel.confirmation`.
     public var confirmation: MutationConfirmation {
       MutationConfirmation(last: last, refusal: refused.map { MutationRefusal($0, reason) })
     }

@@ -11,7 +11,7 @@
     public var story: String
     /// The whole conversation of the run; the story tells its end.
     public var trace: Trace
-    /// The argument of ``Simulation/replay(_:)`` that repeats the run. `nil`: it cannot be made
+    /// The argument of `Simulation.replay(_:)` that repeats the run. `nil`: it cannot be made
     /// small, because it fails only with real actors (its seed repeats it) or is not deterministic.
     public var token: String?
 
