@@ -22,8 +22,8 @@ import Testing
     #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
   }
 
-  /// A change made while stopped was written at the next start, and dated then. So a state looked an
-  /// hour younger than it was.
+  /// A change made while stopped was written at the next start, and dated then. So a state looked
+  /// an hour younger than it was.
   @Test func `what is made while stopped is as old as it is`() async {
     let runs = await Simulation<BoardApp>.run(
       seeds: 2249...2249, clients: 3, engine: .actor, shrinking: 0)
@@ -34,7 +34,7 @@ import Testing
     let statistics = await Simulation<BoardApp>.run(seeds: 1...100, clients: 3).statistics
     #expect(statistics.changes.made > 1000)
     #expect(statistics.changes.refused > 100)
-    // These need a model that refuses something, holds a part, or is never changed, or changes that
+    // These need a model that refuses something, holds a part, or is never changed; or changes that
     // can be undone.
     let others = [
       "refused-snapshot", "refused-event", "old-backup", "silent-change", "old-cache",
