@@ -172,6 +172,76 @@ import Testing
     }
   }
 
+  @Test mutating func `what is refused after it was redone waits for the user`() throws {
+    let ticket = try typist.make(.type("a", "Milk"))
+    typist.send()
+    try typist.undo()
+    try typist.redo()
+    typist.feed(.answered(typist.push!.id, .refused(MutationRefusal(MutationID(1)))))
+    #expect(typist.local.outbox.setAside.map(\.ticket) == [ticket])
+    #expect(typist.local.outbox.pending.isEmpty && typist.shown == [:])
+  }
+
+  @Test mutating func `what is refused after it was undone in part waits for the user`() throws {
+    typist = Typist(isStarted: false)
+    try typist.make(.type("a", "M"))
+    try typist.make(.type("a", "Mi"))
+    typist.feed(.app(.started(foreground: true)))
+    typist.send()
+    try typist.undo()
+    typist.feed(.answered(typist.push!.id, .refused(MutationRefusal(MutationID(1)))))
+    #expect(typist.local.outbox.setAside.count == 1 && typist.local.outbox.pending.isEmpty)
+  }
+
+  @Test mutating func `a change and its undo are tried again together`() throws {
+    let ticket = try typist.make(.type("a", "Milk"))
+    typist.send()
+    try typist.undo()
+    typist.feed(.failed(typist.push!.id, .rejected(RejectionCode("NO")), hasLeft: true))
+    typist.feed(.retried(ticket))
+    #expect(typist.local.outbox.setAside.isEmpty && typist.shown == [:])
+    try typist.run()
+    #expect(typist.server["a"] == nil && typist.last == MutationID(2))
+  }
+
+  @Test mutating func `two changes that one answer confirms have inverses of their own`() throws {
+    typist.others("a", "Milk")
+    typist.pull()
+    try typist.make(.type("a", "Bread"))
+    try typist.make(.replace("a", "Bread", by: "Rye"))
+    typist.send()
+    typist.others("a", "Bread")
+    let (before, between) = (typist.local.view.confirmed, typist.server)
+    typist.local.confirm(between, through: MutationID(1), refusal: nil, after: before)
+    typist.others("a", "Rye")
+    typist.local.confirm(typist.server, through: MutationID(2), refusal: nil, after: between)
+    try typist.undo()
+    #expect(typist.shown == ["a": "Bread"])
+    try typist.undo()
+    #expect(typist.shown == ["a": "Milk"])
+  }
+
+  @Test mutating func `the order of what can be redone survives a restart`() throws {
+    typist = Typist(isStarted: false)
+    try typist.make(.type("a", "Milk"))
+    try typist.make(.replace("a", "Milk", by: "Oats"))
+    try typist.undo()
+    try typist.undo()
+    try typist.restart()
+    try typist.redo()
+    #expect(typist.shown == ["a": "Milk"])
+    try typist.redo()
+    #expect(typist.shown == ["a": "Oats"])
+  }
+
+  @Test mutating func `an edit that comes too late changes nothing`() throws {
+    let ticket = try typist.make(.type("a", "Milk"))
+    typist.send()
+    let history = typist.local.outbox.history
+    typist.feed(.edited(ticket, .type("a", "Oats")))
+    #expect(typist.local.outbox.history == history)
+  }
+
   @Test mutating func `as long as a change throws, its undo has no effect either`() throws {
     typist.others("a", "Milk")
     typist.pull()
@@ -304,7 +374,10 @@ import Testing
       step = RowWriter()
       typist.local.outbox.store(since: before, into: &step)
       disk.write(step.rows)
-      #expect(UndoHistory<Naming>(stored: disk.rows) == typist.local.outbox.history)
+      #expect(
+        UndoHistory<Naming>(
+          stored: disk.rows, through: typist.local.outbox.newestTicket)
+          == typist.local.outbox.history)
     }
   }
 

@@ -60,7 +60,15 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   /// Notes that a change takes back another.
   mutating func noteReversal(_ ticket: MutationTicket, of undone: MutationTicket) {
     change(TicketSet(ticket)) { $0.takesBack = undone }
-    change(TicketSet(undone)) { $0.isUndone = true }
+    setUndone(undone, true)
+  }
+
+  /// Notes that a change is undone, or no longer: then what it undoes itself stands again, or is
+  /// undone again.
+  private mutating func setUndone(_ ticket: MutationTicket, _ isUndone: Bool) {
+    guard let index = made.firstIndex(where: { $0.ticket == ticket }) else { return }
+    made[index].isUndone = isUndone
+    if let other = made[index].takesBack { setUndone(other, !isUndone) }
   }
 
   /// Forgets a change that never left, because its user makes it again.
@@ -90,6 +98,9 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
 
   /// - Parameter isCertain: whether it has never left.
   mutating func discard(_ tickets: TicketSet, isCertain: Bool) {
+    for made in made where tickets.contains(made.ticket) {
+      if let undone = made.takesBack { setUndone(undone, false) }
+    }
     change(tickets) {
       $0.isDiscarded = true
       if !isCertain { $0.isLoose = true }

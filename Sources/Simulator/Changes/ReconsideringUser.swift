@@ -36,7 +36,7 @@ where Model.Change: MarkedChange, Memory == ChangeBook<Model.Change> {
   /// Notes that a change was made that takes back the one of another ticket. By default it is noted
   /// as any change.
   mutating func noteMade(
-    _ change: Model.Change, as ticket: MutationTicket, takingBack undone: MutationTicket,
+    _ change: Model.Change, as ticket: MutationTicket, takingBack undone: MutationTicket?,
     from before: Body, to after: Body)
 
   /// Notes that the mutation of a ticket was edited. `old`: what it was, with all its tickets.
@@ -99,12 +99,12 @@ extension ReconsideringUser {
   }
 
   package mutating func noteMade(
-    _ change: Model.Change, as ticket: MutationTicket, takingBack undone: MutationTicket,
+    _ change: Model.Change, as ticket: MutationTicket, takingBack undone: MutationTicket?,
     from before: Body, to after: Body
   ) {
     memory.forgetDiscarded(change)
     noteMade(change, as: ticket, from: before, to: after)
-    memory.noteReversal(ticket, of: undone)
+    if let undone { memory.noteReversal(ticket, of: undone) }
   }
 
   package mutating func noteEdited(
@@ -226,8 +226,9 @@ extension ReconsideringUser {
       new.outbox.state(of: ticket) == .discarded && local.outbox.state(of: ticket) != .discarded
     if isDiscarded { noteDiscarded(ticket, in: local.outbox) }
     if made, let change = local.change(toTakeBack: stack) {
-      noteMade(
-        change, as: new.outbox.newestTicket, takingBack: ticket, from: before, to: after)
+      let made = new.outbox.newestTicket
+      let undone = new.outbox.pending.first { $0.tickets.contains(made) }?.takesBack
+      noteMade(change, as: made, takingBack: undone, from: before, to: after)
     }
     let seen = Self.checksumOfWhatIsSeen(local.view.state)
     var again = after

@@ -20,8 +20,10 @@
       var isDiscarded = false
       /// Whether it was discarded before it could be sent.
       var isNeverSent = false
-      /// Whether its user has undone it, or it undoes another. If the one is gone, so is the other.
-      var isOfUndo = false
+      /// Its user has undone it. If the server refuses it, it is gone.
+      var isUndone = false
+      /// The change that it takes back; if that one is gone, so is this.
+      var takesBack: MutationTicket?
       /// Whether an older outbox came back meanwhile, so that anything may have become of it.
       var isDoubtful: Bool
     }
@@ -52,6 +54,9 @@
 
     /// - Parameter isCertain: whether it has never left.
     mutating func discard(_ tickets: TicketSet, isCertain: Bool) {
+      for made in made where tickets.contains(made.ticket) {
+        if let undone = made.takesBack { setUndone(undone, false) }
+      }
       for index in made.indices where tickets.contains(made[index].ticket) {
         made[index].isDiscarded = true
         made[index].isNeverSent = isCertain
@@ -60,9 +65,18 @@
 
     /// Notes that a change takes back another.
     mutating func noteReversal(_ ticket: MutationTicket, of undone: MutationTicket) {
-      for index in made.indices where [ticket, undone].contains(made[index].ticket) {
-        made[index].isOfUndo = true
+      for index in made.indices where made[index].ticket == ticket {
+        made[index].takesBack = undone
       }
+      setUndone(undone, true)
+    }
+
+    /// Notes that a change is undone, or no longer: then what it undoes itself stands again, or is
+    /// undone again.
+    private mutating func setUndone(_ ticket: MutationTicket, _ isUndone: Bool) {
+      guard let index = made.firstIndex(where: { $0.ticket == ticket }) else { return }
+      made[index].isUndone = isUndone
+      if let other = made[index].takesBack { setUndone(other, !isUndone) }
     }
 
     /// The same, after an older outbox came back, which may send again what the server has.

@@ -142,7 +142,7 @@
         switch outbox.state(of: made.ticket) {
         case .queued, .sent, .uncertain, .setAside, .overruled: continue
         case .acknowledged, nil: if run?.item.change == made.change { continue }
-        case .discarded: if made.isOfUndo { continue }
+        case .discarded: if made.isUndone || made.takesBack != nil { continue }
         }
         let found = run.map { "\($0.item.change)" } ?? "nothing of it"
         return UserObjection(

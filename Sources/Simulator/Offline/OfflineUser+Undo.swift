@@ -24,7 +24,8 @@
         memory.note(
           made, change, confirmed: before.model.map { $0.confirmation.last } ?? .none,
           isGivenAgain: isGivenAgain(made, by: new.outbox.client))
-        memory.noteReversal(made, of: ticket)
+        let pending = new.outbox.pending.first { $0.tickets.contains(made) }
+        if let undone = pending?.takesBack { memory.noteReversal(made, of: undone) }
       }
       judgeRedo(of: stack, local, after, isTaken: isMade || isDiscarded, at: now)
     }

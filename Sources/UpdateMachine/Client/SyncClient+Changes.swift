@@ -213,6 +213,8 @@ extension SyncClient {
     of model: Model, askedAt sent: Moment?, at now: Moment, _ effects: inout Effects
   ) {
     guard let client = model.client else { return }
+    // Without the state that was lost nobody knows what the changes have done.
+    let earlier = kept == nil ? _local?.view.confirmed : nil
     if let kept {
       _local = LocalChanges(kept.outbox, over: model.state, after: viewVersion)
       self.kept = nil
@@ -234,7 +236,8 @@ extension SyncClient {
       storage.forgetOutbox()
     }
     let confirmation = model.confirmation
-    _local?.confirm(model.state, through: confirmation.last, refusal: confirmation.refusal)
+    _local?.confirm(
+      model.state, through: confirmation.last, refusal: confirmation.refusal, after: earlier)
   }
 
   /// The settings of the outbox. Without a store, nothing waits for a write.

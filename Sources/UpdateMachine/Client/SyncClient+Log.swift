@@ -196,14 +196,16 @@ extension SyncClient {
       tell(.failed(id, .malformed), at: now, &effects)
     case .next(let finger, let first, let isComplete):
       var local = _local
-      let earlier = model.state
+      var earlier = model.state
       let revision = model.lists.revision
       var hasEvents = false
       do throws(Model.Refusal) {
         for index in first..<batch.count {
           guard let event = batch.event(at: index) else { continue }
+          let last = model.confirmation.last
           try model.apply(event)
           local?.confirm(by: event, in: model, after: earlier)
+          if model.confirmation.last != last { earlier = model.state }
           hasEvents = true
         }
       } catch {
@@ -253,8 +255,9 @@ extension SyncClient {
 }
 
 extension LocalChanges {
-  /// Confirms mutations by one event that the confirmed state has taken. `earlier`: the state
-  /// before the batch that it is part of.
+  /// Confirms mutations by one event that the confirmed state has taken. `earlier`: the state when
+  /// mutations were last confirmed, or before the batch. One mutation may have several events, of
+  /// which the last confirms it.
   @inlinable
   mutating func confirm<Model: SyncModel>(
     by event: Model.Event, in model: Model, after earlier: Change.State

@@ -40,6 +40,9 @@
     private var nextAttempt: Moment?
     /// When changes are sent again after a failed push; `nil`: no push waits for that.
     public private(set) var nextPush: Moment?
+    /// How much of what is lacking has come, from 0 to 1; `nil`: the source does not tell, or the
+    /// client is up to date.
+    public private(set) var progress: Double?
     /// What the machine is doing; `nil`: the saved form has not been read. Changes with every
     /// request.
     public private(set) var status: MachineStatus?
@@ -82,6 +85,7 @@
       upToDateAsOf = state.freshness.upToDateAsOf
       nextAttempt = state.freshness.nextAttempt
       nextPush = state.nextPush
+      progress = state.progress
       status = state.status
     }
 
@@ -113,6 +117,7 @@
       if freshness.upToDateAsOf != upToDateAsOf { upToDateAsOf = freshness.upToDateAsOf }
       if freshness.nextAttempt != nextAttempt { nextAttempt = freshness.nextAttempt }
       if newer.nextPush != nextPush { nextPush = newer.nextPush }
+      if newer.progress != progress { progress = newer.progress }
       if newer.status != status { status = newer.status }
     }
   }

@@ -20,6 +20,9 @@
     public var freshness: Freshness
     /// When changes are sent again after a failed push; `nil`: no push waits for that.
     public internal(set) var nextPush: Moment?
+    /// How much of what is lacking has come, from 0 to 1, while the client is not up to date; `nil`:
+    /// the source does not tell (``SyncProgress``), or the client is up to date.
+    public internal(set) var progress: Double?
     /// The moment of this state, by the driver's clock.
     public var at: Moment
 
@@ -103,7 +106,7 @@
     public static func == (one: ReplicaState, other: ReplicaState) -> Bool {
       one.holding == other.holding && one.status == other.status
         && one.freshness == other.freshness && one.at == other.at
-        && one.nextPush == other.nextPush
+        && one.nextPush == other.nextPush && one.progress == other.progress
         && one.local?.view.version == other.local?.view.version
         && one.outbox?.currentVersion == other.outbox?.currentVersion
         && one.outbox?.storedVersion == other.outbox?.storedVersion

@@ -22,6 +22,7 @@
         case .read(let request, let queries): operations.add(.read(request, queries))
         case .erase: operations.add(.erase)
         case .register(let request):
+          progress = nil
           operations.add(.register(request, as: client.name ?? .nameless))
         case .poll(let request, let finger, let waits):
           operations.add(.poll(request, after: finger, waits: waits))
@@ -179,9 +180,10 @@
     private nonisolated func register(
       _ request: RequestID, as name: ClientID, _ job: OperationTable<Origin>.Job
     ) async {
-      guard !job.cancelled.isSet else { return }  // Nothing is sent after `stop()`.
       do throws(SyncFailure) {
-        let registered = try await source.register(as: name)
+        let registered = try await listening(to: job) { () throws(SyncFailure) in
+          try await source.register(as: name)
+        }
         await end(
           job.id,
           .snapshotArrived(
@@ -195,9 +197,10 @@
     private nonisolated func poll(
       _ request: RequestID, after finger: Place, waits: Bool, _ job: OperationTable<Origin>.Job
     ) async {
-      guard !job.cancelled.isSet else { return }
       do throws(SyncFailure) {
-        let batch = try await source.poll(after: finger, waits: waits)
+        let batch = try await listening(to: job) { () throws(SyncFailure) in
+          try await source.poll(after: finger, waits: waits)
+        }
         await end(job.id, .batchArrived(request, batch))
       } catch {
         await fail(request, error, job.id, isCancelled: Task.isCancelled)

@@ -76,6 +76,8 @@
     var operations = OperationTable<Origin>()
     /// The store's last error.
     var storeError: StoreError?
+    /// What the source has told of the first sync that is going on, or was the last.
+    var progress: Double?
 
     var observers = Subscribers<State>()
     var windows: [WindowSubscriber<Lists>] = []
@@ -266,11 +268,13 @@
       let now = clock.now
       var freshness = client.freshness(at: now)
       if freshness.nextAttempt != nil { freshness.nextAttempt = machineFires }
-      return State(
+      var state = State(
         holding: client.holding, version: modelVersion, logOuts: client.nameCount,
         local: client.local, kept: client.kept, status: client.isLoaded ? client.status : nil,
         freshness: freshness,
         nextPush: client.local?.outbox.nextPush == nil ? nil : outboxFires, at: now)
+      if freshness.claim != .connected, !client.status.isHalted { state.progress = progress }
+      return state
     }
 
     /// Returns the present state and then the newest, whenever the reader asks for one. The

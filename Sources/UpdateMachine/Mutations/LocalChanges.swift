@@ -62,9 +62,10 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     _ input: Outbox<Change>.Input, at now: Moment, _ effects: inout Outbox<Change>.Effects
   ) {
     if case .edited(let ticket, let change) = input {
+      let isTaken = outbox.canEdit(ticket)
       let stamped = outbox.stamped(change, asEditOf: ticket, over: view.confirmed)
       outbox.handle(.edited(ticket, stamped), at: now, &effects)
-      outbox.noteEdited(ticket, over: view.confirmed)
+      if isTaken { outbox.noteEdited(ticket, over: view.confirmed) }
     } else {
       outbox.handle(input, at: now, &effects)
     }
@@ -79,16 +80,21 @@ package struct LocalChanges<Change: Mutation>: Sendable {
 
   // MARK: Confirmed state
 
+  /// Takes a newer confirmed state, which follows on the present one.
+  package mutating func confirm(
+    _ confirmed: Change.State, through last: MutationID, refusal: MutationRefusal?
+  ) { confirm(confirmed, through: last, refusal: refusal, after: view.confirmed) }
+
   /// Takes a newer confirmed state, which has run the client's mutations up to `last`.
   ///
-  /// - Parameter earlier: the last confirmed state before the answer that this one is part of; by
-  ///   default the present one.
+  /// - Parameter earlier: the last confirmed state of which it is known that it comes before those
+  ///   mutations; `nil`: none is held.
   @usableFromInline
   package mutating func confirm(
     _ confirmed: Change.State, through last: MutationID, refusal: MutationRefusal?,
-    after earlier: Change.State? = nil
+    after earlier: Change.State?
   ) {
-    outbox.noteRun(through: last, refusal: refusal, over: earlier ?? view.confirmed)
+    if let earlier { outbox.noteRun(through: last, refusal: refusal, over: earlier) }
     outbox.confirm(through: last, refusal: refusal)
     view.confirm(confirmed)
   }

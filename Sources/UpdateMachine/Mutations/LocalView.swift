@@ -10,7 +10,7 @@
 @usableFromInline
 package struct LocalView<Change: Mutation>: Sendable {
   /// The state that the server has told. Pending mutations are only in ``state``.
-  package private(set) var confirmed: Change.State
+  @usableFromInline package private(set) var confirmed: Change.State
   /// The state to show.
   package private(set) var state: Change.State
   /// Counts the changes of ``state``.

@@ -49,6 +49,11 @@ extension Outbox {
       return waitTransiently(at: now, &effects)
     case .tooLarge:
       guard push.count > 1 else {
+        guard let index = queue.firstIndex(where: { $0.id == push.first }) else {
+          settle(push, isDoubtful: true)  // Its first copy was confirmed meanwhile.
+          break
+        }
+        if !countsIDs { queue[index].mayHaveCopy = true }
         return fail(push, .rejected(.tooLarge), hasLeft: true, at: now, &effects)
       }
       // Another copy may still arrive, where more is taken: its IDs keep their meaning.

@@ -45,11 +45,15 @@ extension Outbox {
     // refused only with a whole push.
     let refusedLast = refusal?.id ?? .none
     let before = refused.count
+    var confirmedTickets: [TicketSet] = []
     for index in refused.indices.reversed() {
       let id = refused[index].refusal.id
       guard id > .none, id <= last, id > refusedLast || refused[index].mayHaveCopy else { continue }
-      size -= refused.remove(at: index).change.boundedSize
+      let item = refused.remove(at: index)
+      size -= item.change.boundedSize
+      confirmedTickets.append(item.tickets)
     }
+    for tickets in confirmedTickets { putBackUndo(of: tickets) }
     let isRead = countsIDs && confirmUnreadable(after: confirmedBefore, through: last, refusal)
     guard count > 0 || refused.count < before || isRead else { return }
     sending.resendAt = nil
@@ -74,8 +78,9 @@ extension Outbox {
       if isOverruled { noteOverruled(pending.tickets) }
     } else if let index = refused.firstIndex(where: { $0.tickets.contains(ticket) }) {
       let item = refused.remove(at: index)
-      if isOverruled(item.change) { noteOverruled(item.tickets) }
       size -= item.change.boundedSize
+      if isOverruled(item.change) { noteOverruled(item.tickets) }
+      putBackUndo(of: item.tickets)
     } else if let index = unreadable.firstIndex(where: { $0.tickets.contains(ticket) }) {
       unreadable.remove(at: index)
     } else {
@@ -200,7 +205,11 @@ extension Outbox {
     }
     let mayHaveCopy = !countsIDs && (pending.mayHaveCopy || pending.isSent)
     let item = keep(pending, refusal, mayHaveCopy: mayHaveCopy)
-    if !mayHaveCopy { dropIfUndone(item) }
+    if mayHaveCopy {
+      setAsideUndo(of: pending.tickets, refusal.code)
+    } else {
+      dropIfUndone(item)
+    }
   }
 
   /// Sets aside a mutation whose whole push was refused, perhaps by a proxy. A copy may be on its
@@ -305,8 +314,9 @@ extension Outbox {
     if let index = index(of: ticket) {
       queue[index].stage = .unsent
       queue[index].mayHaveCopy = true
-    } else {
+    } else if let former = refused.first(where: { $0.tickets.contains(ticket) }) {
       putBack(ticket, as: nil)
+      putBackUndo(of: former.tickets)
     }
     noteDecision(ticket, at: now, &effects)
   }
@@ -359,7 +369,7 @@ extension Outbox {
   }
 
   /// Returns a refused mutation to its place in the queue, before those that were made after it.
-  private mutating func putBack(_ ticket: MutationTicket, as change: Change?) {
+  mutating func putBack(_ ticket: MutationTicket, as change: Change?) {
     guard let former = refused.firstIndex(where: { $0.tickets.contains(ticket) }) else { return }
     let old = refused.remove(at: former)
     let index = place(for: old.rank)

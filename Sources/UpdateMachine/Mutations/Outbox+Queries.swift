@@ -22,6 +22,7 @@ extension Outbox {
     let end = index(of: ticket) ?? refusedRank.map { place(for: $0) } ?? queue.count
     var state = confirmed
     for pending in queue[..<end] {
+      if let undone = pending.takesBack, hasNoEffect(undone) { continue }
       var fork = state
       do throws(Change.Refusal) {
         _ = try pending.change.apply(to: &fork)

@@ -66,7 +66,7 @@ extension Outbox where Change: Storable {
     overruled = numbers.overruled.map { $0.tickets }
     version = numbers.version
     stored = version
-    if newer == nil { history = UndoHistory(stored: rows) }
+    if newer == nil { history = UndoHistory(stored: rows, through: lastTicket) }
     unreadable.sort { $0.tickets.lowerBound < $1.tickets.lowerBound }
     for index in unreadable.indices {
       let id = unreadable[index].id ?? .none

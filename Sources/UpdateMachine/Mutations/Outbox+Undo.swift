@@ -24,7 +24,7 @@ extension Outbox {
       discarded(entry.ticket, at: now, &effects)  // Its entry goes, too.
       if let former {
         let again = Entry(
-          entry.ticket, name: entry.name, inverse: former.change, undone: former.takesBack,
+          entry.ticket, name: entry.name, next: former.change, undone: former.takesBack,
           version: version)
         history.push(again, on: stack.other)
       }
@@ -82,15 +82,16 @@ extension Outbox {
     toTakeBack entry: Entry, of stack: UndoStack, over confirmed: Change.State
   ) -> Way {
     let ticket = entry.ticket
+    if let undone = entry.undone, undone != ticket, hasNoEffect(undone) { return .unknown }
     if let item = refused.first(where: { $0.tickets.contains(ticket) }) {
       return item.mayHaveCopy ? .unknown : .discarding(nil)
     }
     if isUnreadable(ticket) { return .unknown }
-    guard let index = index(of: ticket) else { return .making(entry.inverse) }
+    guard let index = index(of: ticket) else { return .making(entry.next) }
     let pending = queue[index]
     if pending.isUncertain { return .unknown }
     if pending.refusal != nil { return hasNeverLeft(pending) ? .discarding(nil) : .unknown }
-    guard pending.tickets == TicketSet(ticket) else { return .making(entry.inverse) }
+    guard pending.tickets == TicketSet(ticket) else { return .making(entry.next) }
     guard let inverse = inverse(at: index, over: confirmed) else {
       return hasNeverLeft(pending) ? .discarding(nil) : .unknown
     }
@@ -121,23 +122,27 @@ extension Outbox {
     guard let inverse else { return }
     let name = reversal?.entry.name ?? change.name
     let entry = Entry(
-      lastTicket, name: name, inverse: inverse, undone: lastTicket, version: version)
+      lastTicket, name: name, next: inverse, undone: lastTicket, version: version)
     if reversal == nil { history.redo = [] }
     history.push(entry, on: reversal?.stack.other ?? .undo)
   }
 
   /// Notes an edit: the inverse is another now, and what was coalesced is one change. An undo that
-  /// is edited is none any more, and there is nothing to redo.
+  /// is edited is a change of its own.
   mutating func noteEdited(_ ticket: MutationTicket, over confirmed: Change.State) {
-    guard !history.isEmpty, let index = index(of: ticket) else { return }
-    let tickets = queue[index].tickets
-    let former = history.undo.last { $0.isUndoing(tickets) }
-    history.remove(tickets)
-    guard var entry = former, let inverse = inverse(at: index, over: confirmed) else { return }
-    entry.inverse = inverse
-    entry.version = version
-    let place = history.undo.firstIndex { $0.ticket > entry.ticket } ?? history.undo.count
-    history.undo.insert(entry, at: place)
+    guard let index = index(of: ticket) else { return }
+    let pending = queue[index]
+    let former = history.undo.last { $0.isUndoing(pending.tickets) }
+    history.remove(pending.tickets)
+    guard let inverse = inverse(at: index, over: confirmed) ?? former?.next else { return }
+    let entry = Entry(
+      pending.ticket, name: pending.change.name, next: inverse, undone: pending.ticket,
+      version: version)
+    history.push(entry, on: .undo)
+    guard let former else { return }
+    // It keeps its place.
+    history.undo[history.undo.count - 1].place = former.place
+    history.undo.sort { $0.place < $1.place }
   }
 
   /// Computes the inverses of changes up to `last`, which the server has run, and which leave the
@@ -213,16 +218,27 @@ extension Outbox {
     }
   }
 
-  /// Discards a change that the server itself has refused and its user has undone: there is nothing
-  /// left to decide.
+  /// Discards a change that the server itself has refused, if its user has undone it: there is
+  /// nothing left to decide. If the user has undone only a part of it, or has done it again, it
+  /// waits for the app, and its undo goes.
   mutating func dropIfUndone(_ item: Refused) {
-    let isUndone =
-      queue.contains { isUndo($0.takesBack, item.tickets) }
-      || refused.contains { isUndo($0.takesBack, item.tickets) }
-    guard isUndone else { return }
+    let isUndone = item.tickets.ranges.allSatisfy { range in
+      (range.lowerBound.number...range.upperBound.number).allSatisfy {
+        isTakenBack(MutationTicket($0))
+      }
+    }
+    guard isUndone else { return dropUndo(of: item.tickets) }
     size -= item.change.boundedSize
     refused.removeAll { $0.tickets == item.tickets }
     noteDiscarded(item.tickets)
+  }
+
+  /// Whether a change is undone, and that is not undone again.
+  private func isTakenBack(_ ticket: MutationTicket) -> Bool {
+    let undo =
+      queue.first { $0.takesBack == ticket }?.tickets
+      ?? refused.first { $0.takesBack == ticket }?.tickets
+    return undo.map { !isTakenBack($0.upperBound) } ?? false
   }
 
   /// Sets aside what undoes a change that was refused with its whole push, until the app decides
@@ -239,6 +255,20 @@ extension Outbox {
     }
   }
 
+  /// Puts back what undoes a change that is no longer set aside.
+  mutating func putBackUndo(of tickets: TicketSet) {
+    while let item = refused.first(where: { isUndo($0.takesBack, tickets) }) {
+      putBack(item.ticket, as: nil)
+      putBackUndo(of: item.tickets)
+    }
+  }
+
+  /// Whether a change is set aside.
+  func hasNoEffect(_ ticket: MutationTicket) -> Bool {
+    if let index = index(of: ticket) { return queue[index].refusal != nil }
+    return refused.contains { $0.tickets.contains(ticket) }
+  }
+
   private func isUndo(_ undone: MutationTicket?, _ tickets: TicketSet) -> Bool {
     undone.map { tickets.contains($0) } ?? false
   }
@@ -246,6 +276,6 @@ extension Outbox {
   /// Whether what a mutation undoes may be at the server.
   func mayHaveLeft(whatIsUndoneBy pending: Pending) -> Bool {
     guard let undone = pending.takesBack, let index = index(of: undone) else { return false }
-    return !hasNeverLeft(queue[index])
+    return !hasNeverLeft(queue[index]) || mayHaveLeft(whatIsUndoneBy: queue[index])
   }
 }

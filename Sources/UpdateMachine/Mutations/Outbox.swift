@@ -207,6 +207,7 @@ package struct Outbox<Change: Mutation>: Sendable {
   package mutating func restored(in incarnation: Incarnation = Incarnation(0)) {
     sending = Sending()
     sending.incarnation = incarnation
+    history.strays = []
     placeReadAgain()
     stored = version
     queueVersion += 1

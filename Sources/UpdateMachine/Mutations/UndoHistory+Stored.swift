@@ -9,6 +9,7 @@ extension UndoHistory where Change: Storable {
   /// Writes the rows that differ from `old`. An inverse that cannot be encoded is not saved: it is
   /// no change that the user has made.
   func store(since old: UndoHistory?, into rows: inout RowWriter) {
+    for key in old?.strays ?? [] where !strays.contains(key) { rows.remove(.undoHistory, key) }
     for stack in [UndoStack.undo, .redo] {
       let before = old?[stack] ?? []
       let now = self[stack]
@@ -27,30 +28,47 @@ extension UndoHistory where Change: Storable {
         bytes.put(entry.version.number)
         bytes.put(entry.name)
         bytes.put(entry.undone?.number)
-        bytes.put(entry.inverse)
+        bytes.put(entry.place)
+        bytes.put(entry.next)
+        let key = entry.ticket.number.keyBytes
         if bytes.failure == nil {
-          rows.put(.undoHistory, entry.ticket.number.keyBytes, bytes.bytes)
+          rows.put(.undoHistory, key, bytes.bytes)
+        } else {
+          rows.remove(.undoHistory, key)
         }
       }
     }
   }
 
   /// Reads what was saved. An entry that this version of the app cannot read is left out.
-  init(stored rows: RowReader) {
+  ///
+  /// - Parameter last: the last ticket given.
+  init(stored rows: RowReader, through last: MutationTicket) {
     self.init()
     for row in rows[.undoHistory] {
       var bytes = ByteReader(row.value)
       do throws(StoredFormError) {
         let ticket = MutationTicket(try UInt64(keyBytes: row.key.bytes))
-        guard let stack = UndoStack(rawValue: try bytes.takeByte()) else { continue }
+        guard let stack = UndoStack(rawValue: try bytes.takeByte()) else {
+          throw StoredFormError(expected: "undo or redo")
+        }
         let version = OutboxVersion(try bytes.takeUInt64())
         let name = try bytes.takeString()
         let undone = try bytes.takeOptional(UInt64.self).map { MutationTicket($0) }
-        let inverse: Change = try bytes.take()
+        let place = try bytes.takeUInt64()
+        guard ticket <= last, undone ?? ticket <= last, place <= 1 << 62 else {
+          throw StoredFormError(expected: "tickets that were given")
+        }
+        let next: Change = try bytes.take()
         try bytes.end()
-        self[stack].append(
-          Entry(ticket, name: name, inverse: inverse, undone: undone, version: version))
-      } catch {}
+        var entry = Entry(ticket, name: name, next: next, undone: undone, version: version)
+        entry.place = place
+        self[stack].append(entry)
+      } catch {
+        strays.append(row.key.bytes)
+      }
     }
+    undo.sort { $0.place < $1.place }
+    redo.sort { $0.place < $1.place }
   }
 }

@@ -14,9 +14,11 @@
 /// Source: ours. The condition that an inverse carries is the *selective undo* of shared editors.
 @usableFromInline
 struct UndoHistory<Change: Mutation>: Sendable {
-  /// Oldest first; tickets ascend.
+  /// Oldest first; their places ascend.
   @usableFromInline var undo: [Entry] = []
   @usableFromInline var redo: [Entry] = []
+  /// The keys of saved rows that cannot be read. The next step removes them.
+  @usableFromInline var strays: [[UInt8]] = []
 
   /// The most entries of one stack. The oldest is forgotten.
   static var maximum: Int { 100 }
@@ -27,22 +29,24 @@ struct UndoHistory<Change: Mutation>: Sendable {
     @usableFromInline let ticket: MutationTicket
     /// The name of what the user did at first, for the app's menu.
     @usableFromInline let name: String
-    /// The change that takes it back; makes it again, if it was discarded.
-    @usableFromInline var inverse: Change
-    /// The change that `inverse` undoes: this one, or what this one undid before it was discarded.
+    /// The change to make: the inverse, or the change itself if it was discarded.
+    @usableFromInline var next: Change
+    /// What ``next`` undoes: this change, or what this one undid before it was discarded.
     @usableFromInline let undone: MutationTicket?
+    /// Counts up over both stacks.
+    @usableFromInline var place: UInt64 = 0
     /// The outbox's version of the last change of this entry.
     @usableFromInline var version: OutboxVersion
 
     @usableFromInline
     init(
-      _ ticket: MutationTicket, name: String, inverse: Change, undone: MutationTicket?,
+      _ ticket: MutationTicket, name: String, next: Change, undone: MutationTicket?,
       version: OutboxVersion
     ) {
       self.undone = undone
       self.ticket = ticket
       self.name = name
-      self.inverse = inverse
+      self.next = next
       self.version = version
     }
 
@@ -63,6 +67,8 @@ struct UndoHistory<Change: Mutation>: Sendable {
   }
 
   mutating func push(_ entry: Entry, on stack: UndoStack) {
+    var entry = entry
+    entry.place = max(undo.last?.place ?? 0, redo.last?.place ?? 0) + 1
     self[stack].append(entry)
     if self[stack].count > UndoHistory.maximum { self[stack].removeFirst() }
   }
@@ -85,7 +91,7 @@ struct UndoHistory<Change: Mutation>: Sendable {
     guard let inverse else { return remove(TicketSet(ticket)) }
     for stack in [UndoStack.undo, .redo] {
       guard let index = self[stack].firstIndex(where: { $0.ticket == ticket }) else { continue }
-      self[stack][index].inverse = inverse
+      self[stack][index].next = inverse
       self[stack][index].version = version
     }
   }
