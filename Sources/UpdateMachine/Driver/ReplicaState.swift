@@ -20,8 +20,8 @@
     public var freshness: Freshness
     /// When changes are sent again after a failed push; `nil`: no push waits for that.
     public internal(set) var nextPush: Moment?
-    /// How much of what is lacking has come, from 0 to 1, while the client is not up to date; `nil`:
-    /// the source does not tell (``SyncProgress``), or the client is up to date.
+    /// How much of what is lacking has come, from 0 to 1, while the client is not up to date;
+    /// `nil`: the source does not tell (``SyncProgress``), or the client is up to date.
     public internal(set) var progress: Double?
     /// The moment of this state, by the driver's clock.
     public var at: Moment
