@@ -1,6 +1,8 @@
 import UpdateMachine
 
-/// What the user does with a board of titles, as the article *Undo and redo* shows it.
+// What the user does with a board of titles, as the article *Undo and redo* shows it.
+
+// Article example begins: edits with inverses
 enum BoardEdit: Mutation {
   case add(id: String, title: String)
   case rename(id: String, String)
@@ -44,4 +46,19 @@ enum BoardEdit: Mutation {
     case .add(let id, _), .rename(let id, _), .remove(let id), .restore(let id, _, _): id
     }
   }
+}
+// Article example ends
+
+/// What an app makes of an undo.
+func undo<Source: SyncSource>(
+  _ machine: UpdateMachine<Source>, show: (String) -> Void
+) async throws(MutationError<Source.Model.Change.Refusal>) {
+  // Article example begins: undo
+  switch try await machine.undo() {
+  case .queued, .discarded: break  // The view shows it.
+  case .outdated: show("Somebody has changed this since.")
+  case .undecided: show("Not yet: it is not known what the server has made of it.")
+  case .nothing: break
+  }
+  // Article example ends
 }
