@@ -49,6 +49,8 @@ public struct Choices: Sendable {
     /// Which worlds have updates of the app, and when they come; and which servers take small
     /// pushes only.
     case updates
+    /// Which worlds have users who undo, and when they do.
+    case undo
   }
 
   /// One recorded draw: its stream and its value.

@@ -127,6 +127,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// The stream that decides which worlds have this fault. Faults added later have streams of their
   /// own, so that old seeds keep their stories.
   var stream: Choices.Stream {
+    if rawValue >= Fault.undo.rawValue { return .undo }
     if rawValue >= Fault.appUpdate.rawValue { return .updates }
     if rawValue >= Fault.unloadedRows.rawValue { return .rows }
     if rawValue >= Fault.fullDisk.rawValue { return .storage }

@@ -47,12 +47,12 @@ extension World {
 
   /// The user undoes or redoes something, now and then.
   private mutating func undoSome(_ client: Int) {
-    guard choices.happens(.updates, 1, in: 4) else { return }
-    for _ in 0...choices.draw(.updates, below: 3) {
+    guard choices.happens(.undo, 1, in: 4) else { return }
+    for _ in 0...choices.draw(.undo, below: 3) {
       let body = clients[client].body
       guard body.undoable != nil || body.redoable != nil else { return }
       let isRedo =
-        body.undoable == nil || body.redoable != nil && choices.happens(.updates, 1, in: 2)
+        body.undoable == nil || body.redoable != nil && choices.happens(.undo, 1, in: 2)
       checker.result.faults[.undo] += 1
       perform(isRedo ? .redoes : .undoes, by: client)
     }
