@@ -103,8 +103,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// Only where users change things: the app was updated, and cannot read the saved model. It reads
   /// what its user changed.
   case appUpdate
-  /// Only where users change things: the server takes no push of more than a few changes, or of
-  /// any.
+  /// Only where users change things: the server takes no push of more than a few changes.
   case smallPushes
   /// Only where users change things: they undo and redo some of it.
   case undo

@@ -60,7 +60,7 @@ struct FaultPlan: Sendable {
       if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
       if !isSwarm || choices.happens(fault.stream, 1, in: 3) { add(fault) }
     }
-    if faults.contains(.smallPushes) { pushMaximum = choices.pick(.updates, [4, 2, 1, 0]) }
+    if faults.contains(.smallPushes) { pushMaximum = choices.pick(.updates, [4, 2, 1]) }
     if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
       server.requestsPerWindow = choices.pick(.swarm, [20, 6, 60])
     }
