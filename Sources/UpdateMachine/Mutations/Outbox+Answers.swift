@@ -58,7 +58,7 @@ extension Outbox {
       }
       // Another copy may still arrive, where more is taken: its IDs keep their meaning.
       sending.batchLimit = push.count / 2
-      settle(push, isDoubtful: true)
+      settle(push, isDoubtful: countsIDs)
     }
     sending.retry.transient.reset()
     sending.retry.timeouts.reset()
