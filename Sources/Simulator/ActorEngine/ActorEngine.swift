@@ -289,8 +289,10 @@
         do throws(MutationError<App.Model.Change.Refusal>) {
           _ = try await driver.mutate(change)
         } catch {}  // The user judges what a refusal means.
-      case .undoes: _ = try? await driver.undo()
-      case .redoes: _ = try? await driver.redo()
+      case .undoes, .redoes:
+        do throws(MutationError<App.Model.Change.Refusal>) {
+          _ = try await action.isRedo ? driver.redo() : driver.undo()
+        } catch {}  // As above.
       case .decides(.retried(let ticket)): await driver.retry(ticket)
       case .decides(.edited(let ticket, let change)): await driver.edit(ticket, to: change)
       case .decides(.discarded(let ticket)): await driver.discard(ticket)

@@ -214,36 +214,21 @@ extension ReconsideringUser {
     }
   }
 
-  /// Notes an undo or a redo, and judges it by the law that undo and redo together change nothing.
+  /// Notes an undo or a redo, and judges it by the law.
   private mutating func tookBack(
     _ stack: UndoStack, from before: Body, to after: Body, at now: Moment
   ) {
-    guard let local = before.local, let new = after.local,
-      let ticket = local.outbox.newestTicket(of: stack)
-    else { return }
-    let made = new.outbox.newestTicket > local.outbox.newestTicket
-    let isDiscarded =
-      new.outbox.state(of: ticket) == .discarded && local.outbox.state(of: ticket) != .discarded
-    if isDiscarded { noteDiscarded(ticket, in: local.outbox) }
-    if made, let change = local.change(toTakeBack: stack) {
-      let made = new.outbox.newestTicket
-      let undone = new.outbox.pending.first { $0.tickets.contains(made) }?.takesBack
-      noteMade(change, as: made, takingBack: undone, from: before, to: after)
+    guard let taken = takenBack(stack, from: before, to: after) else { return }
+    if taken.isDiscarded, let outbox = before.local?.outbox {
+      noteDiscarded(taken.ticket, in: outbox)
     }
-    let seen = Self.checksumOfWhatIsSeen(local.view.state)
-    var again = after
-    if made || isDiscarded {
-      let canRedo =
-        new.outbox.newestTicket(of: .redo) != local.outbox.newestTicket(of: .redo)
-      // What throws may pass over an undone state, and then be in the way of the redo.
-      let isCalm = local.outbox.setAside.isEmpty && new.outbox.count < Self.pendingMaximum
-      guard stack == .undo, canRedo, isCalm else { return }
-      _ = try? again.redo(at: now)
+    if let made = taken.made {
+      noteMade(
+        made.change, as: made.ticket, takingBack: made.undone, from: before, to: after)
     }
-    guard let view = again.view, Self.checksumOfWhatIsSeen(view) != seen else { return }
-    check.lie = UserObjection(
-      .input, "an undo and its redo change nothing that anybody sees: \(local.outbox)",
-      "\(new.outbox), then \(again.local.map { "\($0.outbox)" } ?? "")")
+    let objection = objectionToRedo(
+      of: stack, taken, from: before, to: after, at: now, seen: Self.checksumOfWhatIsSeen)
+    check.lie = check.lie ?? objection
   }
 
   /// A change that was not made must be impossible: an earlier one of the same moment may have

@@ -17,7 +17,7 @@ package struct LedgerLaw: ConflictLaw {
       var transaction = ViewTransaction(on: view)
       let mutators = LedgerMutators(isServer: false)
       let change = pending.change
-      // What is undone has had no effect, so there is nothing to undo.
+      // An undo has no effect while the change that it undoes has none.
       var isRefused = change.entries.contains { thrown.contains($0 - LedgerChange.reversal) }
       do throws(ChangeRefusal) {
         if !isRefused {

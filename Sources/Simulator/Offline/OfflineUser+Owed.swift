@@ -35,7 +35,7 @@
       var idle: [TicketSet] = []
       for pending in local.outbox.pending {
         var next = state
-        // As long as what it undoes has no effect, there is nothing to undo.
+        // An undo has no effect while the change that it undoes has none.
         var isRefused =
           pending.takesBack.map { undone in idle.contains { $0.contains(undone) } } ?? false
         do throws(Change.Refusal) {

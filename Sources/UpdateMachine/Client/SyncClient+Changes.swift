@@ -13,13 +13,7 @@ extension SyncClient {
   ) throws(MutationError<Model.Change.Refusal>) -> (
     ticket: MutationTicket, value: Model.Change.Value, effects: Effects
   ) {
-    guard _local != nil else { throw .nothingHeld }
-    guard Model.mutatesOffline || freshness(at: now).claim == .connected else {
-      throw .notConnected
-    }
-    if settings.hasStore, let failure = Model.objection(toStoring: change) {
-      throw .unstorable(failure)
-    }
+    try requireStorable(change, at: now)
     var effects = Effects()
     let before = look(at: now)
     holdBack(at: now, &effects)
@@ -56,15 +50,7 @@ extension SyncClient {
   ) throws(MutationError<Model.Change.Refusal>) -> (
     outcome: UndoOutcome<Model.Change.Refusal>, effects: Effects
   ) {
-    guard _local != nil else { throw .nothingHeld }
-    guard Model.mutatesOffline || freshness(at: now).claim == .connected else {
-      throw .notConnected
-    }
-    if settings.hasStore, let change = _local?.change(toTakeBack: stack),
-      let failure = Model.objection(toStoring: change)
-    {
-      throw .unstorable(failure)
-    }
+    try requireStorable(_local?.change(toTakeBack: stack), at: now)
     var effects = Effects()
     let before = look(at: now)
     holdBack(at: now, &effects)
@@ -73,6 +59,20 @@ extension SyncClient {
     }
     settle(since: before, at: now, &effects)
     return (outcome, effects)
+  }
+
+  /// Throws if no change is taken now, or not this one.
+  @inlinable
+  func requireStorable(
+    _ change: Change?, at now: Moment
+  ) throws(MutationError<Model.Change.Refusal>) {
+    guard _local != nil else { throw .nothingHeld }
+    guard Model.mutatesOffline || freshness(at: now).claim == .connected else {
+      throw .notConnected
+    }
+    if settings.hasStore, let change, let failure = Model.objection(toStoring: change) {
+      throw .unstorable(failure)
+    }
   }
 
   // MARK: Inputs of the outbox
@@ -213,7 +213,7 @@ extension SyncClient {
     of model: Model, askedAt sent: Moment?, at now: Moment, _ effects: inout Effects
   ) {
     guard let client = model.client else { return }
-    // Without the state that was lost nobody knows what the changes have done.
+    // The state that these changes were made over could not be read, so their effect is unknown.
     let earlier = kept == nil ? _local?.view.confirmed : nil
     if let kept {
       _local = LocalChanges(kept.outbox, over: model.state, after: viewVersion)

@@ -17,9 +17,9 @@
     /// ``SyncSource``, in the call's own task or a child of it; anywhere else it does nothing. The
     /// app sees it in ``ReplicaState/progress``, until the client is up to date.
     ///
-    /// - Parameter fraction: from 0 to 1; what lies outside is clamped.
+    /// - Parameter fraction: from 0 to 1; what lies outside is clamped, and no number counts as 0.
     public static func report(_ fraction: Double) async {
-      await listener?(min(max(fraction, 0), 1))
+      await listener?(fraction > 0 ? min(fraction, 1) : 0)
     }
   }
 

@@ -72,9 +72,9 @@ public protocol Mutation: Sendable {
   /// discard of either applies to both.
   func coalesced(with later: Self) -> Self?
 
-  /// Returns the change that takes this one back, for undo; `nil`, the default: nothing does, or
-  /// there is nothing to take back. It takes back what this one *did*: it led from `before` to
-  /// `after`, perhaps not as it was meant.
+  /// Returns the change that undoes this one; `nil`, the default: this one cannot be undone, or had
+  /// no effect. What counts is its effect, which led from `before` to `after`, and not what was
+  /// meant.
   ///
   /// It is made later, when others may have changed the same thing. So it carries what it expects
   /// to find, and throws if it finds something else: *the title was "Milk"; make it "Eggs" again if

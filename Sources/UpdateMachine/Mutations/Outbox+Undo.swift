@@ -71,7 +71,7 @@ extension Outbox {
 
   /// How a change can be taken back.
   private enum Way {
-    /// Not as long as nobody knows what it does at the server.
+    /// Not yet: its effect at the server is not known.
     case unknown
     /// It leaves the outbox. With what it is, to be made again, if it has an effect here.
     case discarding(Pending?)

@@ -9,6 +9,7 @@ extension UndoHistory where Change: Storable {
   /// Writes the rows that differ from `old`. An inverse that cannot be encoded is not saved: it is
   /// no change that the user has made.
   func store(since old: UndoHistory?, into rows: inout RowWriter) {
+    if let old, isStored(as: old) { return }
     for key in old?.strays ?? [] where !strays.contains(key) { rows.remove(.undoHistory, key) }
     for stack in [UndoStack.undo, .redo] {
       let before = old?[stack] ?? []
@@ -38,6 +39,15 @@ extension UndoHistory where Change: Storable {
         }
       }
     }
+  }
+
+  /// Whether both have equal rows. Almost every step leaves the stacks as they were.
+  private func isStored(as old: UndoHistory) -> Bool {
+    func isSame(_ one: Entry, _ other: Entry) -> Bool {
+      one.ticket == other.ticket && one.version == other.version
+    }
+    return old.strays == strays && undo.elementsEqual(old.undo, by: isSame)
+      && redo.elementsEqual(old.redo, by: isSame)
   }
 
   /// Reads what was saved. An entry that this version of the app cannot read is left out.

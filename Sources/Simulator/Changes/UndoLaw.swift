@@ -1,0 +1,59 @@
+internal import UpdateMachine
+
+/// What an undo or a redo has done to an outbox.
+struct TakenBack<Change: Mutation>: Sendable {
+  /// The change that it was about.
+  var ticket: MutationTicket
+  /// The change that was made, and which change that undoes.
+  var made: (ticket: MutationTicket, change: Change, undone: MutationTicket?)?
+  /// Whether the change that it was about was discarded.
+  var isDiscarded: Bool
+}
+
+extension OutboxUser {
+  /// What an undo or a redo has done; `nil`: there was nothing to take back.
+  func takenBack(
+    _ stack: UndoStack, from before: Body, to after: Body
+  ) -> TakenBack<Model.Change>? {
+    guard let old = before.local, let outbox = after.local?.outbox,
+      let ticket = old.outbox.newestTicket(of: stack)
+    else { return nil }
+    let isDiscarded =
+      outbox.state(of: ticket) == .discarded && old.outbox.state(of: ticket) != .discarded
+    var taken = TakenBack<Model.Change>(ticket: ticket, made: nil, isDiscarded: isDiscarded)
+    let newest = outbox.newestTicket
+    if newest > old.outbox.newestTicket, let change = old.change(toTakeBack: stack) {
+      let pending = outbox.pending.first { $0.tickets.contains(newest) }
+      taken.made = (newest, change, pending?.takesBack)
+    }
+    return taken
+  }
+
+  /// The law of undo: an undo and its redo change nothing that anybody sees. One that did nothing
+  /// changes nothing either.
+  ///
+  /// - Parameter seen: what people see of a state.
+  func objectionToRedo<Sight: Equatable>(
+    of stack: UndoStack, _ taken: TakenBack<Model.Change>, from before: Body, to after: Body,
+    at now: Moment, seen: (Model.Change.State) -> Sight
+  ) -> UserObjection? {
+    guard let old = before.local, var view = after.view else { return nil }
+    if taken.made != nil || taken.isDiscarded {
+      let canRedo =
+        after.local?.outbox.newestTicket(of: .redo) != old.outbox.newestTicket(of: .redo)
+      // What throws may pass over an undone state, and then be in the way of the redo.
+      guard stack == .undo, canRedo, old.outbox.setAside.isEmpty else { return nil }
+      var again = after
+      do throws(MutationError<Model.Change.Refusal>) {
+        _ = try again.redo(at: now)
+      } catch {
+        return UserObjection(.input, "what was just undone can be redone", words(after))
+      }
+      view = again.view ?? view
+    }
+    if seen(view) == seen(old.view.state) { return nil }
+    return UserObjection(
+      .input, "an undo and its redo change nothing that anybody sees: \(words(before))",
+      words(after))
+  }
+}
