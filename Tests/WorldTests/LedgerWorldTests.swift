@@ -25,4 +25,18 @@ struct LedgerWorldTests {
     #expect(25...55 ~= drawn[.waits] ?? 0)
     #expect(drawn.values.allSatisfy { $0 > 8 }, "\(drawn)")
   }
+
+  /// Seed 732 of client-view: an old backup brought back an addition whose ID the server had run as
+  /// another change. Its undo and the redo of that left a counter of 0 where none was.
+  @Test func `a counter of 0 looks like none, and a counter of 1 does not`() {
+    let none = ViewMap<JSONValue>()
+    let seen = ([0, 1] as [Int64]).map { count in
+      var state = none
+      _ = state.updateValue(
+        JSONValue(integerLiteral: count), forKey: LedgerMutators.counter(0))
+      return LedgerUser.checksumOfWhatIsSeen(state)
+    }
+    #expect(seen[0] == LedgerUser.checksumOfWhatIsSeen(none))
+    #expect(seen[1] != LedgerUser.checksumOfWhatIsSeen(none))
+  }
 }
