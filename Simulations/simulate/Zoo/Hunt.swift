@@ -1,6 +1,5 @@
 import Foundation
 import Simulator
-import Synchronization
 
 /// A way of hunting mutants.
 enum Technique: String, CaseIterable, Sendable {
@@ -49,6 +48,10 @@ struct Catch: Sendable {
   var survivedRuns: Int64?
   /// Whether its time was up before its seeds were.
   var isCutShort = false
+  /// What found a survivor that is no simulation: "conform", "scenario", "check".
+  var conversations: [String] = []
+  /// Whether the survivor's world enters the changed code; `nil`: nobody has looked.
+  var isReached: Bool?
 
   var isFound: Bool { oracle != nil }
 
@@ -84,6 +87,11 @@ extension Mutant {
   }
 }
 
+extension Mutant {
+  /// The world in which it is hunted: with real drivers every world would do.
+  var huntedIn: LibraryWorld { engine == .actor ? named ?? .directory : world }
+}
+
 /// Hunts mutants, each in a process of its own: a mutant may trap or hang.
 struct Hunt: Sendable {
   var executable: String
@@ -106,44 +114,20 @@ struct Hunt: Sendable {
   /// The memory limit of a mutant's process, in kilobytes, where the system supports it.
   private static let memory = 4_000_000
 
-  private final class Shared: Sendable {
-    let next = Mutex(0)
-    let caught = Mutex<[Int: Catch]>([:])
-  }
-
   /// Hunts all mutants, or fewer if interrupted. Returns the results in the order of the list.
   func hunt(_ mutants: [Mutant], _ console: Console) -> [Catch] {
-    let shared = Shared()
-    // Dispatch queues have only as many threads as there are cores, and all of them would wait.
-    let ends = (0..<jobs).map { _ in
-      let end = DispatchSemaphore(value: 0)
-      Thread {
-        work(shared, mutants, console)
-        end.signal()
-      }.start()
-      return end
-    }
-    for end in ends { end.wait() }
-    console.progress(nil)
-    return shared.caught.withLock { caught in mutants.indices.compactMap { caught[$0] } }
-  }
-
-  private func work(_ shared: Shared, _ mutants: [Mutant], _ console: Console) {
-    while !Interrupt.wasAsked {
-      let index = shared.next.withLock { next in
-        defer { next += 1 }
-        return next
-      }
-      guard index < mutants.count else { return }
+    let tally = Tally(2)
+    let results = inParallel(mutants.count, jobs: jobs) { index -> Catch? in
       let result = hunt(mutants[index])
       // The hunt may have been stopped early.
-      if Interrupt.wasAsked, result.runs == nil { return }
-      let (done, found) = shared.caught.withLock { caught in
-        caught[index] = result
-        return (caught.count, caught.values.count { $0.isFound })
-      }
-      console.progress("\(technique.rawValue): \(done) of \(mutants.count) hunted, \(found) found")
+      if Interrupt.wasAsked, result.runs == nil { return nil }
+      let now = tally.add(1, result.isFound ? 1 : 0)
+      console.progress(
+        "\(technique.rawValue): \(now[0]) of \(mutants.count) hunted, \(now[1]) found")
+      return result
     }
+    console.progress(nil)
+    return results.compactMap { $0 }
   }
 
   /// Hunts one mutant. By default the explorer is tried after the run, or before it if the mutant's
@@ -165,18 +149,10 @@ struct Hunt: Sendable {
 
   private func hunt(_ mutant: Mutant, _ technique: Technique) -> Catch {
     if technique == .explorer, mutant.engine == .actor { return Catch(mutant) }
-    var engine: [String] = []
-    if technique != .explorer {
-      engine = ["--engine", mutant.engine.rawValue]
-      let world = mutant.engine == .actor ? mutant.named ?? .directory : mutant.world
-      engine +=
-        world.spoken != .eventQueue
-        ? ["--protocol", world.spoken.rawValue] : ["--world", world.rawValue]
-    }
     let start = ContinuousClock.now
     let end = run(
       Schemata.number(of: mutant.name),
-      technique.words(budget: budget, shrinking: shrinking) + engine)
+      technique.words(budget: budget, shrinking: shrinking) + place(of: mutant, technique))
     let milliseconds = (ContinuousClock.now - start).milliseconds
     var result = Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
     guard !result.isFound else { return result }
@@ -186,14 +162,24 @@ struct Hunt: Sendable {
     return result
   }
 
+  /// The words that name a mutant's engine and world.
+  func place(of mutant: Mutant, _ technique: Technique) -> [String] {
+    if technique == .explorer { return [] }
+    let world = mutant.huntedIn
+    return ["--engine", mutant.engine.rawValue]
+      + (world.spoken != .eventQueue
+        ? ["--protocol", world.spoken.rawValue] : ["--world", world.rawValue])
+  }
+
   /// Runs the copy's command with one mutant active; 0: none.
-  func run(_ number: UInt32, _ words: [String]) -> ChildProcess.End {
+  ///
+  /// - Parameter reach: a ``ReachFile``; `nil`: it is not counted which bodies are entered.
+  func run(_ number: UInt32, _ words: [String], reach: String? = nil) -> ChildProcess.End {
     let limited = "ulimit -v \(Hunt.memory) 2>/dev/null; exec \"$0\" \"$@\""
+    var environment = [ScratchPackage.variable: "\(number)", "SWIFT_BACKTRACE": "enable=no"]
+    if let reach { environment[ScratchPackage.reachVariable] = reach }
     let process = ChildProcess(
-      "/bin/sh", ["-c", limited, executable] + words,
-      environment: [
-        ScratchPackage.variable: "\(number)", "SWIFT_BACKTRACE": "enable=no",
-      ],
+      "/bin/sh", ["-c", limited, executable] + words, environment: environment,
       limit: .seconds(budget.seconds + Hunt.grace) + .milliseconds(shrinking))
     return process.run()
   }

@@ -18,17 +18,17 @@ struct Schemata {
     return max(hash, 1)
   }
 
-  /// An additional file for the copy.
-  static let selector = (
-    path: "Sources/UpdateMachine/Values/Zoo.swift",
-    text: """
+  /// Where an additional file for the copy goes.
+  static let selector = "Sources/UpdateMachine/Values/Zoo.swift"
+
+  /// That file, for a copy whose main program selects the mutant.
+  static let selectedByProgram = """
     /// Which planted bug is in force; 0: none.
     public enum Zoo {
       @safe nonisolated(unsafe) public static var mutant: UInt32 = 0
     }
 
     """
-  )
 
   /// Begins the comments by which a compiler's complaint is traced to its mutant.
   static let mark = "zoo: "
@@ -37,6 +37,9 @@ struct Schemata {
   private let text: [UInt8]
   private let bodies: SwiftBodies
   private var changes: [Change] = []
+  /// Numbers the bodies that have mutants, and counts how often they are entered; `nil`: nothing is
+  /// counted.
+  var reach: BodyNumbers?
 
   private struct Change {
     var mutant: String
@@ -71,6 +74,14 @@ struct Schemata {
     }
     try checkBrackets(mutant, mine)
     changes += mine
+  }
+
+  /// Adds a generated change, which lies in one body.
+  mutating func add(_ mutant: GeneratedMutant) {
+    changes.append(
+      Change(
+        mutant: mutant.name, range: mutant.change.range,
+        replacement: Array(mutant.change.replacement.utf8)))
   }
 
   /// Checks that a change closes each bracket that it opens. Otherwise the compiler would complain
@@ -158,7 +169,7 @@ struct Schemata {
   // MARK: The text with all mutants
 
   /// The file's text with every change behind a switch.
-  func woven() -> String {
+  mutating func woven() -> String {
     var pieces: [(range: Range<Int>, text: [UInt8])] = []
     var free = changes
     for body in bodies.bodies {
@@ -195,14 +206,17 @@ struct Schemata {
     return result
   }
 
-  private func woven(_ body: SwiftBodies.Body, _ changes: [Change]) -> [UInt8] {
+  private mutating func woven(_ body: SwiftBodies.Body, _ changes: [Change]) -> [UInt8] {
     var lines = "  switch Zoo.mutant {  // \(Schemata.mark)begin\n"
-    for name in Set(changes.map(\.mutant)).sorted() {
+    let names = Set(changes.map(\.mutant)).sorted()
+    for name in names {
       let variant = changed(body.range, changes.filter { $0.mutant == name })
       lines += "case \(Schemata.number(of: name)):  // \(Schemata.mark)\(name)\n"
       lines += branch(variant, body)
     }
-    lines += "default:  // \(Schemata.mark)the original\n" + branch(Array(text[body.range]), body)
+    lines += "default:  // \(Schemata.mark)the original\n"
+    if let number = reach?.add(names) { lines += "Zoo.reached(\(number))\n" }
+    lines += branch(Array(text[body.range]), body)
     return Array((lines + "}  // \(Schemata.mark)end\n").utf8)
   }
 
@@ -253,6 +267,21 @@ struct Schemata {
     cut.range = (change.range.lowerBound + head)..<change.range.upperBound
     cut.replacement.removeFirst(head)
     return cut
+  }
+}
+
+/// The numbers of bodies that have mutants.
+struct BodyNumbers {
+  /// How many there are.
+  private(set) var count = 0
+  /// The numbers of each mutant's bodies.
+  private(set) var ofMutant: [String: [Int]] = [:]
+
+  /// Numbers a body with these mutants.
+  mutating func add(_ mutants: [String]) -> Int {
+    for mutant in mutants { ofMutant[mutant, default: []].append(count) }
+    defer { count += 1 }
+    return count
   }
 }
 

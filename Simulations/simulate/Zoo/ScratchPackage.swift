@@ -9,7 +9,11 @@ struct ScratchPackage {
   /// The environment variable that selects a mutant.
   static let variable = "ZOO_MUTANT"
 
-  var executable: URL { copy.appending(path: ".build/release/simulate") }
+  /// The environment variable that names a file of counters, one of four bytes for each body.
+  static let reachVariable = "ZOO_REACH"
+
+  /// Where the build puts a product.
+  func executable(_ product: String) -> URL { copy.appending(path: ".build/release/\(product)") }
 
   /// Returns the folder of the package that a folder belongs to.
   static func root(from folder: URL) throws(UsageError) -> URL {
@@ -26,19 +30,29 @@ struct ScratchPackage {
 
   // MARK: Writing
 
-  /// Updates the copy. Unchanged files are not touched, so that a build does only what is needed.
-  func write(_ mutants: [Mutant]) throws {
-    var wanted: [String: Data] = [:]
+  /// Reads the files that the copy is built from, by their paths in the package.
+  func read() throws -> [String: Data] {
+    var read: [String: Data] = [:]
     for file in try files() {
-      wanted[file] = try Data(contentsOf: original.appending(path: file))
+      read[file] = try Data(contentsOf: original.appending(path: file))
     }
-    try Schemata.weave(mutants, into: &wanted)
+    return read
+  }
+
+  /// Updates the copy. Unchanged files are not touched, so that a build does only what is needed.
+  ///
+  /// - Returns: the numbers of the bodies with mutants.
+  @discardableResult
+  func write(_ mutants: [Mutant], generated: [GeneratedMutant] = []) throws -> BodyNumbers {
+    var wanted = try read()
+    let reach = try Schemata.weave(
+      mutants, generated: generated, into: &wanted, selector: ScratchPackage.selectedByEnvironment,
+      reach: BodyNumbers())
     for folder in testFolders() {
       wanted["Tests/\(folder)/Empty.swift"] = Data("// The manifest names this folder.\n".utf8)
     }
-    let main = "Simulations/simulate/main.swift"
-    wanted[main] = Data(ScratchPackage.selection.utf8) + (wanted[main] ?? Data())
     try put(wanted)
+    return reach ?? BodyNumbers()
   }
 
   /// Updates a copy that has only the sources of some modules, with the mutants, and a table of
@@ -51,7 +65,7 @@ struct ScratchPackage {
         wanted[file] = try Data(contentsOf: original.appending(path: file))
       }
     }
-    try Schemata.weave(mutants, into: &wanted)
+    _ = try Schemata.weave(mutants, into: &wanted, selector: Schemata.selectedByProgram)
     let cases = mutants.map { "    case \"\($0.name)\": \(Schemata.number(of: $0.name))\n" }
     let table = """
       extension Zoo {
@@ -68,12 +82,39 @@ struct ScratchPackage {
     try put(wanted)
   }
 
-  /// Code that the copy's command runs first.
-  private static let selection = """
-    import Foundation
-    import UpdateMachine
+  /// The additional file of the copy. The environment says which mutant is in force, so that it is
+  /// in every process of the copy, whatever its main program. Counters are in a mapped file, so
+  /// that they outlive a process that is killed.
+  private static let selectedByEnvironment = """
+    #if canImport(Darwin)
+      import Darwin
+    #elseif canImport(Musl)
+      import Musl
+    #else
+      import Glibc
+    #endif
 
-    Zoo.mutant = ProcessInfo.processInfo.environment["\(variable)"].flatMap { UInt32($0) } ?? 0
+    /// Which planted bug is in force; 0: none.
+    public enum Zoo {
+      @safe nonisolated(unsafe) public static var mutant: UInt32 =
+        unsafe getenv("\(variable)").flatMap { unsafe UInt32(String(cString: $0)) } ?? 0
+
+      @safe nonisolated(unsafe) private static let counters: UnsafeMutablePointer<UInt32>? = {
+        guard let path = unsafe getenv("\(reachVariable)") else { return nil }
+        let file = unsafe open(path, O_RDWR)
+        let size = lseek(file, 0, SEEK_END)
+        guard file >= 0, size > 0 else { return nil }
+        let place = unsafe mmap(nil, Int(size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+        close(file)
+        guard unsafe place != MAP_FAILED else { return nil }
+        return unsafe place?.assumingMemoryBound(to: UInt32.self)
+      }()
+
+      /// Counts that a body was entered. Threads may count at once, and lose some.
+      public static func reached(_ body: Int) {
+        if let counters = unsafe counters { unsafe counters[body] &+= 1 }
+      }
+    }
 
     """
 
@@ -124,13 +165,27 @@ struct ScratchPackage {
 
   // MARK: Building
 
-  /// Builds the copy's command. Throws the compiler's complaints, with the names of the mutants
-  /// concerned.
-  func build() throws(FileError) {
+  /// A copy that the compiler refuses.
+  struct Unbuildable: Error {
+    var folder: String
+    var complaints: [String]
+    /// The mutants at the place of each complaint; empty: it is not known which one it is about.
+    var guilty: [[String]]
+
+    var message: String {
+      let names = Set(guilty.joined()).sorted().joined(separator: ", ")
+      return "the copy with all mutants in \(folder) cannot be built:\n"
+        + complaints.prefix(20).joined(separator: "\n")
+        + (names.isEmpty ? "" : "\nLook at: \(names)")
+    }
+  }
+
+  /// Builds a product of the copy.
+  func build(_ product: String) throws(Unbuildable) {
     let process = ChildProcess(
       "/usr/bin/env",
       [
-        "swift", "build", "--configuration", "release", "--product", "simulate",
+        "swift", "build", "--configuration", "release", "--product", product,
         "--package-path", copy.path, "--scratch-path", copy.appending(path: ".build").path,
       ])
     let end = process.run()
@@ -139,11 +194,7 @@ struct ScratchPackage {
     let shown = complaints.isEmpty ? end.output.split(separator: "\n").suffix(20) : complaints[...]
     var lines: [String] = []
     for line in shown where !lines.contains(String(line)) { lines.append(String(line)) }
-    let guilty = Set(lines.flatMap(mutants)).sorted()
-    throw FileError(
-      message: "the copy with all mutants in \(copy.path) cannot be built:\n"
-        + lines.prefix(20).joined(separator: "\n")
-        + (guilty.isEmpty ? "" : "\nLook at: \(guilty.joined(separator: ", "))"))
+    throw Unbuildable(folder: copy.path, complaints: lines, guilty: lines.map(mutants))
   }
 
   /// Returns the mutants at the place of a complaint `FILE:LINE:COLUMN: error: …`.

@@ -7,6 +7,10 @@ struct SwiftBodies {
     var range: Range<Int>
     /// Whether a body that is one expression returns its value.
     var returnsValue: Bool
+    /// The tokens of the declaration before the braces, from its keyword; empty: an accessor's.
+    var head: Range<Int>
+    /// The tokens between the braces.
+    var tokens: Range<Int>
   }
 
   let source: SwiftTokens
@@ -80,9 +84,10 @@ struct SwiftBodies {
     case let type where SwiftBodies.types.contains(type):
       findBodies(in: inside)
     case "func":
-      add(open, returnsValue: hasResult(declaration.start..<open))
+      let head = declaration.start..<open
+      add(open, returnsValue: hasResult(head), head: head)
     case "init", "deinit":
-      add(open, returnsValue: false)
+      add(open, returnsValue: false, head: declaration.start..<open)
     case "var", "subscript":
       if isAccessor(inside.lowerBound, before: inside.upperBound) {
         findAccessors(in: inside)
@@ -93,10 +98,13 @@ struct SwiftBodies {
     }
   }
 
-  private mutating func add(_ open: Int, returnsValue: Bool) {
-    let range =
-      source.tokens[open].range.upperBound..<source.tokens[source.other[open]].range.lowerBound
-    bodies.append(Body(range: range, returnsValue: returnsValue))
+  private mutating func add(_ open: Int, returnsValue: Bool, head: Range<Int>? = nil) {
+    let close = source.other[open]
+    let range = source.tokens[open].range.upperBound..<source.tokens[close].range.lowerBound
+    bodies.append(
+      Body(
+        range: range, returnsValue: returnsValue, head: head ?? open..<open,
+        tokens: (open + 1)..<close))
   }
 
   private func hasResult(_ head: Range<Int>) -> Bool {

@@ -33,6 +33,19 @@ extension Simulate {
         --scratch FOLDER
                         where the copy goes (.build/zoo)
 
+      Bugs that nobody chose:
+        --generate N    make N bugs in place of the folder's: an operator negates a condition, moves
+                        a bound, leaves out a statement, takes a wrong name, swaps two statements …
+                        It hunts each with every world and engine that enters the changed function,
+                        the explorer, killed processes, and then with recorded conversations
+        --seed S        which bugs are drawn (1); fewer are the first of more
+        --in PATH,…     only those in these folders of Sources, such as UpdateMachine/Machine
+        --core-seconds N
+                        the budget for each bug in simulation (60); a fixed table makes it a number
+                        of seeds, so that the result is the same on any machine
+        --at-least P    exit code 1 if simulation finds less than P percent of those reached
+        --list, --json, --jobs, --from, --package-path and --scratch, as above
+
       Exit codes:
         0    every mutant was found
         1    a mutant survived
@@ -45,6 +58,7 @@ extension Simulate {
     })
 
   static func zoo(_ options: ZooOptions, _ console: Console) throws -> ExitCode {
+    if let count = options.generated { return try zooOfGenerated(count, options, console) }
     let mutants = try options.mutants()
     let chosen = try options.chosen(mutants)
     if options.listsOnly {
@@ -55,12 +69,13 @@ extension Simulate {
       }
       return .success
     }
-    let executable = try zooExecutable(mutants, options, console)
+    let (package, bodies) = try zooCopy(mutants, options, console)
     if Interrupt.wasAsked { return .interrupted }
     var totals: [ZooTotals] = []
     for technique in options.techniques where !Interrupt.wasAsked {
       let hunt = Hunt(
-        executable: executable, technique: technique, budget: options.budget,
+        executable: package.executable("simulate").path, technique: technique,
+        budget: options.budget,
         shrinking: options.shrinking, jobs: options.jobs)
       if let complaint = zooComplaint(hunt) {
         guard options.techniques.count > 1, technique == .explorer else {
@@ -69,7 +84,13 @@ extension Simulate {
         console.out("\(technique.rawValue) is left out: \(complaint)")
         continue
       }
-      totals.append(ZooTotals(technique: technique, catches: hunt.hunt(chosen, console)))
+      var catches = hunt.hunt(chosen, console)
+      for (index, result) in catches.enumerated() where !result.isFound && !Interrupt.wasAsked {
+        console.progress("zoo: asking about \(result.mutant.name), which survived")
+        catches[index] = try hunt.questioned(result, bodies, in: package)
+      }
+      console.progress(nil)
+      totals.append(ZooTotals(technique: technique, catches: catches))
     }
     guard let first = totals.first else { return .interrupted }
     console.out(first.table)
@@ -82,16 +103,20 @@ extension Simulate {
     return first.survivors.isEmpty ? .success : .failure
   }
 
-  /// Writes and builds the copy, and returns the path of its command.
-  private static func zooExecutable(
+  /// Writes and builds the copy, and numbers the bodies with mutants.
+  private static func zooCopy(
     _ mutants: [Mutant], _ options: ZooOptions, _ console: Console
-  ) throws -> String {
+  ) throws -> (ScratchPackage, BodyNumbers) {
     let package = ScratchPackage(original: options.root, copy: options.scratch)
-    try package.write(mutants)
+    let bodies = try package.write(mutants)
     console.progress("zoo: building")
-    try package.build()
+    do throws(ScratchPackage.Unbuildable) {
+      try package.build("simulate")
+    } catch {
+      throw FileError(message: error.message)
+    }
     console.progress(nil)
-    return package.executable.path
+    return (package, bodies)
   }
 
   /// Checks that without a mutant the copy finds nothing and has the original's traces. Describes

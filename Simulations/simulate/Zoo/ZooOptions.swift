@@ -12,10 +12,18 @@ struct ZooOptions {
   var techniques: [Technique] = [.default]
   var json = false
   var listsOnly = false
+  /// How many bugs are generated; `nil`: the folder's are hunted.
+  var generated: Int?
+  var seed: UInt64 = 1
+  /// Only bugs below these folders of `Sources`; empty: all.
+  var rooms: [String] = []
+  var coreSeconds = 60.0
+  /// The percentage that simulation must find of those reached.
+  var least: Double?
 
   static let names = [
     "--only", "--from", "--seeds", "--seconds", "--shrink", "--jobs", "--technique",
-    "--package-path", "--scratch",
+    "--package-path", "--scratch", "--generate", "--seed", "--in", "--core-seconds", "--at-least",
   ]
   static let flags = ["--compare", "--list", "--json"]
 
@@ -45,8 +53,28 @@ struct ZooOptions {
       }
       techniques = Technique.allCases
     }
+    generated = try arguments.number("--generate", in: 1...100_000)
+    seed = UInt64(try arguments.number("--seed", in: 0...1_000_000_000) ?? 1)
+    rooms = arguments.values["--in"]?.split(separator: ",").map(String.init) ?? []
+    coreSeconds = Double(try arguments.number("--core-seconds", in: 1...100_000) ?? 60)
+    least = try arguments.number("--at-least", in: 0...100).map(Double.init)
+    try checkTogether(arguments)
     json = arguments.has("--json")
     listsOnly = arguments.has("--list")
+  }
+
+  /// Checks that options of one kind of hunt are not given for the other.
+  private func checkTogether(_ arguments: Arguments) throws(UsageError) {
+    let others =
+      generated == nil
+      ? ["--seed", "--in", "--core-seconds", "--at-least"]
+      : ["--only", "--seeds", "--seconds", "--shrink", "--technique", "--compare"]
+    for name in others where arguments.values[name] != nil || arguments.has(name) {
+      throw UsageError(
+        message: generated == nil
+          ? "\(name) is for generated bugs; add --generate N"
+          : "\(name) is for the bugs of the folder; leave out --generate")
+    }
   }
 
   /// Reads the mutants of the folder, in the order of their names.
@@ -56,9 +84,17 @@ struct ZooOptions {
     guard !files.isEmpty else {
       throw FileError(message: "\(from.path): no file there ends in .mutant")
     }
-    return try files.map { file throws(FileError) in
-      try Mutant.read(String(file.dropLast(".mutant".count)), in: from)
+    var mutants: [Mutant] = []
+    var complaints: [String] = []
+    for file in files {
+      do throws(FileError) {
+        mutants.append(try Mutant.read(String(file.dropLast(".mutant".count)), in: from))
+      } catch {
+        complaints.append(error.message)
+      }
     }
+    guard complaints.isEmpty else { throw FileError(message: complaints.joined(separator: "\n")) }
+    return mutants
   }
 
   /// Returns the mutants to hunt.

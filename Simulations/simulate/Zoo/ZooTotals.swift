@@ -62,8 +62,15 @@ struct ZooTotals {
   }
 
   private static func how(_ survivor: Catch) -> String {
-    if survivor.isHung { return ", in a run that never ends" }
-    return survivor.isCutShort ? ", and its time was up (--seconds) before its seeds were" : ""
+    var words = survivor.isHung ? ", in a run that never ends" : ""
+    if survivor.isCutShort { words += ", and its time was up (--seconds) before its seeds were" }
+    if survivor.isReached == false {
+      words += ", because the world \(survivor.mutant.huntedIn) does not enter the changed code"
+    }
+    if !survivor.conversations.isEmpty {
+      words += ", but found by \(survivor.conversations.joined(separator: " and "))"
+    }
+    return words
   }
 
   private func row(_ result: Catch) -> [String] {
@@ -99,7 +106,7 @@ struct ZooTotals {
     name.padding(toLength: 22, withPad: " ", startingAt: 0) + value
   }
 
-  private static func aligned(_ rows: [[String]]) -> [String] {
+  static func aligned(_ rows: [[String]]) -> [String] {
     guard let columns = rows.map(\.count).max() else { return [] }
     let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
@@ -122,6 +129,9 @@ struct ZooTotals {
       var isExpected: Bool
       var isHung: Bool
       var isCutShort: Bool
+      var world: String
+      var isReached: Bool?
+      var conversations: [String]
       var survivedRuns: Int64?
       var seed: UInt64?
       var runs: Int64?
@@ -158,7 +168,9 @@ struct ZooTotals {
       Answer.Hunted(
         name: result.mutant.name, bug: result.mutant.bug, engine: result.mutant.engine.rawValue,
         expected: result.mutant.oracles, oracle: result.oracle, isExpected: result.isExpected,
-        isHung: result.isHung, isCutShort: result.isCutShort, survivedRuns: result.survivedRuns,
+        isHung: result.isHung, isCutShort: result.isCutShort,
+        world: result.mutant.huntedIn.rawValue, isReached: result.isReached,
+        conversations: result.conversations, survivedRuns: result.survivedRuns,
         seed: result.seed, runs: result.runs,
         milliseconds: result.milliseconds, choicesLeft: result.choicesLeft,
         shrinkingMilliseconds: result.shrinkingMilliseconds)

@@ -1,0 +1,162 @@
+import Foundation
+
+/// What a hunt of generated bugs has shown.
+struct GeneratedReport {
+  var seed: UInt64
+  var coreSeconds: Double
+  /// The number of changes from which they were drawn.
+  var sites: Int
+  /// Every bug that was drawn.
+  var generated: [GeneratedMutant]
+  /// Those that the compiler refused.
+  var refused: [GeneratedMutant]
+  /// What became of the others.
+  var catches: [GeneratedCatch]
+
+  /// One line of the table: a room, or all of them.
+  struct Row: Encodable, Equatable {
+    var room: String
+    var generated = 0
+    var compiled = 0
+    var reached = 0
+    var equivalent = 0
+    var foundBySimulation = 0
+    var found = 0
+    var survived = 0
+
+    /// The bugs that count: reached, and not argued to be none.
+    var counted: Int { reached - equivalent }
+    /// Percent of those.
+    var simulationRate: Double { GeneratedReport.percent(foundBySimulation, counted) }
+    var rate: Double { GeneratedReport.percent(found, counted) }
+  }
+
+  static func percent(_ part: Int, _ whole: Int) -> Double {
+    whole == 0 ? 100 : Double(part) * 100 / Double(whole)
+  }
+
+  func row(_ room: String, _ isIn: (GeneratedMutant) -> Bool) -> Row {
+    var row = Row(room: room)
+    row.generated = generated.count(where: isIn)
+    row.compiled = row.generated - refused.count(where: isIn)
+    for result in catches where isIn(result.mutant) && !result.reached.isEmpty {
+      row.reached += 1
+      if result.isFound {
+        row.found += 1
+        row.foundBySimulation += result.isFoundBySimulation ? 1 : 0
+      } else if result.equivalence != nil {
+        row.equivalent += 1
+      } else {
+        row.survived += 1
+      }
+    }
+    return row
+  }
+
+  var rows: [Row] {
+    Set(generated.map(\.room)).sorted().map { room in row(room) { $0.room == room } }
+  }
+  var total: Row { row("all") { _ in true } }
+  var survivors: [GeneratedCatch] {
+    catches.filter { !$0.reached.isEmpty && !$0.isFound && $0.equivalence == nil }
+  }
+
+  // MARK: Text
+
+  var text: String {
+    var lines = ZooTotals.aligned(
+      [["room", "generated", "compiled", "reached", "no bug", "simulation", "found", "survived"]]
+        + (rows + [total]).map { row in
+          [
+            row.room, "\(row.generated)", "\(row.compiled)", "\(row.reached)",
+            "\(row.equivalent)", "\(row.foundBySimulation)", "\(row.found)", "\(row.survived)",
+          ]
+        })
+    lines += ["", "found by"] + finders.map { "  \($0.name) \($0.count)" }
+    for survivor in survivors { lines += ["", GeneratedReport.told(survivor)] }
+    let unreached = catches.filter(\.reached.isEmpty)
+    if !unreached.isEmpty {
+      lines += ["", "Not reached:"] + unreached.map { "  \($0.mutant.name)" }
+    }
+    if !refused.isEmpty {
+      lines += ["", "Refused by the compiler:"] + refused.map { "  \($0.name)" }
+    }
+    lines.append(
+      String(
+        format:
+          "\nOf %d bugs that nobody chose and that were reached, simulation found %d (%.1f %%), "
+          + "and with conversations %d (%.1f %%)",
+        total.counted, total.foundBySimulation, total.simulationRate, total.found, total.rate))
+    return lines.joined(separator: "\n")
+  }
+
+  /// How many each way and oracle has found.
+  var finders: [(name: String, count: Int)] {
+    var counts: [String: Int] = [:]
+    for result in catches {
+      guard let attempt = result.attempt, let oracle = result.oracle else { continue }
+      counts["\(attempt.name): \(oracle)", default: 0] += 1
+    }
+    return counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
+  }
+
+  private static func told(_ survivor: GeneratedCatch) -> String {
+    """
+    Survived: \(survivor.mutant.name), \(survivor.runs) runs in \
+    \(survivor.reached.joined(separator: ", "))
+    \(survivor.mutant.difference)
+    """
+  }
+
+  // MARK: JSON
+
+  private struct Answer: Encodable {
+    struct Bug: Encodable {
+      var name: String
+      var room: String
+      var isCompiled: Bool
+      var reachedBy: [String]
+      var foundBy: String?
+      var oracle: String?
+      var runs: Int64
+      var equivalence: String?
+    }
+
+    var seed: UInt64
+    var coreSeconds: Double
+    var sites: Int
+    var generated: Int
+    var compiled: Int
+    var reached: Int
+    var equivalent: Int
+    var found: Int
+    var foundBySimulation: Int
+    var survived: Int
+    var rooms: [Row]
+    var bugs: [Bug]
+  }
+
+  /// The results as one JSON object on one line.
+  func json() throws -> String {
+    let total = total
+    let bugs =
+      catches.map { result in
+        Answer.Bug(
+          name: result.mutant.name, room: result.mutant.room, isCompiled: true,
+          reachedBy: result.reached, foundBy: result.attempt?.name, oracle: result.oracle,
+          runs: result.runs, equivalence: result.equivalence)
+      }
+      + refused.map { mutant in
+        Answer.Bug(
+          name: mutant.name, room: mutant.room, isCompiled: false, reachedBy: [], runs: 0)
+      }
+    let answer = Answer(
+      seed: seed, coreSeconds: coreSeconds, sites: sites, generated: total.generated,
+      compiled: total.compiled, reached: total.reached, equivalent: total.equivalent,
+      found: total.found, foundBySimulation: total.foundBySimulation, survived: total.survived,
+      rooms: rows, bugs: bugs.sorted { $0.name < $1.name })
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(answer), as: UTF8.self)
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import Testing
+
+@testable import simulate
+
+/// Tests the bugs that nobody chose: which are made, which are drawn, and what is reported.
+struct GeneratedBugTests {
+  private static let file = "Sources/UpdateMachine/Machine/A.swift"
+
+  private static let text = """
+    struct Span {
+      var first: Int
+      var last: Int
+
+      mutating func widen(from: Int, to: Int, by step: Step) {
+        if from < first, step.isWide { first = from }
+        guard let best = step.best, to >= 0 else { return }
+        // Both ends.
+        last = max(to, best)
+        count += 1
+        notes.removeAll()
+        switch step.kind {
+        case .wide: grow()
+        case .narrow:
+          shrink()
+          tell()
+        default: break
+        }
+      }
+
+      var isEmpty: Bool { first == last }
+    }
+
+    """
+
+  private func generation(_ text: String = GeneratedBugTests.text) throws -> Generation {
+    try Generation([GeneratedBugTests.file: Data(text.utf8)])
+  }
+
+  /// The changes by an operator, each as its last old line and its first new one.
+  private func changes(_ kind: MutationOperator) throws -> [String] {
+    try generation().drawn(1000, seed: 1).filter { $0.change.kind == kind }
+      .sorted { $0.change.range.lowerBound < $1.change.range.lowerBound }
+      .map {
+        "\($0.hunk.search.joined(separator: "|")) → \($0.hunk.replacement.joined(separator: "|"))"
+      }
+  }
+
+  @Test func `conditions are negated and left out, but not those that bind a name`() throws {
+    #expect(
+      try changes(.negated) == [
+        "if from < first, step.isWide { first = from } → "
+          + "if !(from < first), step.isWide { first = from }",
+        "if from < first, step.isWide { first = from } → "
+          + "if from < first, !(step.isWide) { first = from }",
+        "guard let best = step.best, to >= 0 else { return } → "
+          + "guard let best = step.best, !(to >= 0) else { return }",
+        "var isEmpty: Bool { first == last } → var isEmpty: Bool { first != last }",
+      ])
+    #expect(
+      try changes(.conditionLeftOut) == [
+        "if from < first, step.isWide { first = from } → if true, step.isWide { first = from }",
+        "if from < first, step.isWide { first = from } → if from < first, true { first = from }",
+        "guard let best = step.best, to >= 0 else { return } → "
+          + "guard let best = step.best, true else { return }",
+      ])
+  }
+
+  @Test func `bounds are moved by one, and ends are exchanged`() throws {
+    #expect(
+      try changes(.bound) == [
+        "if from < first, step.isWide { first = from } → "
+          + "if from <= first, step.isWide { first = from }",
+        "guard let best = step.best, to >= 0 else { return } → "
+          + "guard let best = step.best, to > 0 else { return }",
+        "guard let best = step.best, to >= 0 else { return } → "
+          + "guard let best = step.best, to >= 1 else { return }",
+        "count += 1 → count += 2",
+      ])
+    #expect(try changes(.otherEnd).contains("last = max(to, best) → last = min(to, best)"))
+    #expect(try changes(.sign) == ["count += 1 → count -= 1"])
+  }
+
+  @Test func `another parameter of the same type is taken, but no label`() throws {
+    #expect(
+      try changes(.wrongName) == [
+        "if from < first, step.isWide { first = from } → "
+          + "if to < first, step.isWide { first = from }",
+        "if from < first, step.isWide { first = from } → "
+          + "if from < first, step.isWide { first = to }",
+        "guard let best = step.best, to >= 0 else { return } → "
+          + "guard let best = step.best, from >= 0 else { return }",
+        "last = max(to, best) → last = max(from, best)",
+      ])
+  }
+
+  @Test func `statements, resets, branches and cases are left out, and nothing that returns`()
+    throws
+  {
+    #expect(
+      try changes(.statementLeftOut) == [
+        "if from < first, step.isWide { first = from } → if from < first, step.isWide {  }",
+        "last = max(to, best) → ", "count += 1 → ", "case .wide: grow() → case .wide:",
+        "shrink() → ", "tell() → ",
+      ])
+    #expect(try changes(.resetLeftOut) == ["notes.removeAll() → "])
+    #expect(
+      try changes(.branchLeftOut) == ["if from < first, step.isWide { first = from } → "])
+    #expect(
+      try changes(.caseLeftOut) == [
+        "case .wide: grow() → case .wide: break", "shrink()|tell() → break",
+      ])
+    #expect(
+      try changes(.swapped) == [
+        "last = max(to, best)|count += 1 → count += 1|last = max(to, best)",
+        "count += 1|notes.removeAll() → notes.removeAll()|count += 1",
+        "shrink()|tell() → tell()|shrink()",
+      ])
+    #expect(
+      try changes(.earlyReturn).first
+        == "guard let best = step.best, to >= 0 else { return } → "
+        + "return; guard let best = step.best, to >= 0 else { return }")
+  }
+
+  @Test func `fewer are the first of more, another seed draws others, and the judge is spared`()
+    throws
+  {
+    let generation = try generation()
+    let many = generation.drawn(20, seed: 7).map(\.name)
+    #expect(many.count == 20)
+    #expect(generation.drawn(5, seed: 7).map(\.name) == Array(many.prefix(5)))
+    #expect(generation.drawn(5, seed: 8).map(\.name) != Array(many.prefix(5)))
+    let judges = ["Sources/Simulator/Run/A.swift", "Sources/UpdateMachine/A+Invariants.swift"]
+    for judge in judges {
+      #expect(try Generation([judge: Data(GeneratedBugTests.text.utf8)]).sites.isEmpty)
+    }
+  }
+
+  @Test func `each is woven beside the original, whose entry is counted`() throws {
+    let two = Array(try generation().drawn(1000, seed: 1).filter { $0.change.kind == .caseLeftOut })
+    var files = [GeneratedBugTests.file: Data(GeneratedBugTests.text.utf8)]
+    let bodies = try Schemata.weave(
+      [], generated: two, into: &files, selector: "", reach: BodyNumbers())
+    #expect(bodies?.count == 1)
+    #expect(bodies?.ofMutant == [two[0].name: [0], two[1].name: [0]])
+    let woven = String(decoding: files[GeneratedBugTests.file] ?? Data(), as: UTF8.self)
+    #expect(woven.contains("default:  // zoo: the original\nZoo.reached(0)\n"))
+    for mutant in two {
+      #expect(woven.contains("case \(Schemata.number(of: mutant.name)):  // zoo: \(mutant.name)\n"))
+    }
+    #expect(woven.components(separatedBy: "break\n").count == 6)
+  }
+
+  @Test func `what is argued to be no bug is known by its lines, and malformed entries are told`()
+    throws
+  {
+    let mutant = try #require(
+      try generation().drawn(1000, seed: 1).first { $0.change.kind == .resetLeftOut })
+    let entry = "# A comment.\nNobody reads notes\nafter this.\n\n\(mutant.difference)\n"
+    let known = try Equivalents(text: entry + "\nOther.\n\nin Sources/B.swift\n-a\n+b\n")
+    #expect(known.argument(for: mutant) == "Nobody reads notes after this.")
+    let other = try #require(
+      try generation().drawn(1000, seed: 1).first { $0.change.kind == .sign })
+    #expect(known.argument(for: other) == nil)
+    for malformed in ["in Sources/B.swift\n-a\n+b\n", "Why.\n\n-a\n+b\n"] {
+      #expect(throws: FileError.self) { try Equivalents(text: malformed) }
+    }
+  }
+
+  @Test func `the rate is of those reached that are bugs, by room and together`() throws {
+    let mutants = try generation().drawn(6, seed: 1)
+    var catches = mutants.prefix(5).map { GeneratedCatch(mutant: $0, reached: ["directory"]) }
+    let attempts = Attempt.all(in: URL(fileURLWithPath: "/package"))
+    catches[0].oracle = "A replica"
+    catches[0].attempt = attempts.first { $0.kind == .simulation }
+    catches[1].oracle = "conform"
+    catches[1].attempt = attempts.first { $0.kind == .conversation }
+    catches[2].equivalence = "nobody sees it"
+    catches[3].reached = []
+    let report = GeneratedReport(
+      seed: 3, coreSeconds: 60, sites: 40, generated: mutants, refused: [mutants[5]],
+      catches: catches)
+    let row = report.total
+    #expect(row.generated == 6 && row.compiled == 5 && row.reached == 4 && row.counted == 3)
+    #expect(row.foundBySimulation == 1 && row.found == 2 && row.survived == 1)
+    #expect(report.rows.map(\.room) == ["UpdateMachine/Machine"])
+    #expect(report.survivors.map(\.mutant.name) == [mutants[4].name])
+    #expect(
+      report.text.hasSuffix(
+        "Of 3 bugs that nobody chose and that were reached, simulation found 1 (33.3 %), and with "
+          + "conversations 2 (66.7 %)"))
+    #expect(try report.json().hasPrefix("{\"bugs\":[{"))
+    #expect(try report.json().contains("\"foundBySimulation\":1,\"generated\":6,\"reached\":4"))
+  }
+
+  @Test func `a budget in seconds is a number of seeds in every world`() {
+    let attempts = Attempt.all(in: URL(fileURLWithPath: "/package"))
+    #expect(attempts.count { $0.rate != nil } == 14)
+    let directory = attempts[0]
+    #expect(directory.name == "directory" && directory.seeds(2) == directory.seeds(1) * 2)
+    #expect(directory.words(from: 5, 9).suffix(4) == ["--first", "5", "--seeds", "9"])
+  }
+}
