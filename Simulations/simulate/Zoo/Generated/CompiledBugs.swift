@@ -1,0 +1,89 @@
+import Foundation
+
+/// The bugs that compile, in a copy that is built.
+struct CompiledBugs {
+  var compiled: [GeneratedMutant]
+  var refused: [GeneratedMutant] = []
+  var bodies: BodyNumbers
+
+  /// Each build stops at the first module with errors, and types are checked before flow.
+  private static let builds = 60
+
+  /// - Parameters:
+  ///   - drawn: the bugs to compile.
+  ///   - known: the Zoo's, which are in the copy as well.
+  ///   - files: the package's, by their paths.
+  init(
+    _ drawn: [GeneratedMutant], _ known: [Mutant], _ files: [String: Data],
+    _ package: ScratchPackage, _ console: Console
+  ) throws {
+    var memory = RefusedBugs(in: package, files)
+    refused = drawn.filter(memory.contains)
+    compiled = drawn.filter { !memory.contains($0) }
+    bodies = BodyNumbers()
+    for build in 1...CompiledBugs.builds where !Interrupt.wasAsked {
+      bodies = try package.write(known, generated: compiled)
+      console.progress("zoo: build \(build), \(refused.count) refused by the compiler so far")
+      do throws(ScratchPackage.Unbuildable) {
+        try package.build("simulate")
+        try package.build("crash")
+        console.progress(nil)
+        return
+      } catch {
+        let guilty = guilty(error)
+        guard !guilty.isEmpty else { throw FileError(message: error.message) }
+        let more = compiled.filter { guilty.contains($0.name) }
+        memory.add(more)
+        refused += more
+        compiled.removeAll { guilty.contains($0.name) }
+      }
+    }
+    if !Interrupt.wasAsked { throw FileError(message: "the copy could not be built") }
+  }
+
+  /// The bugs about which the compiler complains. If it complains about the end of a function,
+  /// and not about one of its bugs, those that leave something out may have left out a result.
+  private func guilty(_ error: ScratchPackage.Unbuildable) -> Set<String> {
+    let kinds = Dictionary(uniqueKeysWithValues: compiled.map { ($0.name, $0.change.kind) })
+    let leavesOut: [MutationOperator] = [
+      .caseLeftOut, .branchLeftOut, .statementLeftOut, .resetLeftOut, .earlyReturn,
+    ]
+    var guilty: Set<String> = []
+    for names in error.guilty {
+      let ours = names.filter { kinds[$0] != nil }
+      let likely = ours.count > 1 ? ours.filter { leavesOut.contains(kinds[$0]!) } : ours
+      guilty.formUnion(likely.isEmpty ? ours : likely)
+    }
+    return guilty
+  }
+}
+
+/// The bugs that the compiler has refused before, in files that have not changed since.
+private struct RefusedBugs {
+  private let path: String
+  /// A sum of each file's text.
+  private let sums: [String: UInt64]
+  private var lines: Set<String>
+
+  init(in package: ScratchPackage, _ files: [String: Data]) {
+    path = package.copy.appending(path: ".build/refused.txt").path
+    sums = files.mapValues { data in
+      data.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+    }
+    let text = FileManager.default.contents(atPath: path) ?? Data()
+    lines = Set(String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init))
+  }
+
+  private func line(_ mutant: GeneratedMutant) -> String {
+    "\(sums[mutant.file] ?? 0) \(mutant.name)"
+  }
+
+  func contains(_ mutant: GeneratedMutant) -> Bool { lines.contains(line(mutant)) }
+
+  /// Remembers more of them. Without the file they are refused again.
+  mutating func add(_ mutants: [GeneratedMutant]) {
+    lines.formUnion(mutants.map(line))
+    let text = lines.sorted().joined(separator: "\n")
+    try? Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+  }
+}
