@@ -151,6 +151,10 @@ struct ZooReportTests {
     ("zoo --package-path /", "simulate zoo: no Package.swift in / or above it"),
     ("zoo --list --from /nowhere", "simulate: /nowhere: no file there ends in .mutant"),
     ("zoo --list --only nobody", "simulate zoo: unknown mutant \"nobody\". Try --list"),
+    ("zoo --in UpdateMachine", "--in is about generated bugs; add --generate N"),
+    ("zoo --generate 5 --seeds 9", "--seeds is about the folder's mutants; add --known"),
+    ("zoo --generate 5 --in Nowhere --list", "nothing can be changed in Nowhere. --in needs"),
+    ("zoo --generate 5 --at-least 101", "--at-least needs a whole number from 0 to 100"),
     ("zoo x", "simulate zoo: unexpected \"x\""),
   ])
   func `bad usage gives exit code 2 and says what to type`(typed: String, said: String) {

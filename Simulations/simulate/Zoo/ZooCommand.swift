@@ -34,10 +34,11 @@ extension Simulate {
                         where the copy goes (.build/zoo)
 
       Bugs that nobody chose:
-        --generate N    make N bugs in place of the folder's: an operator negates a condition, moves
+        --generate N    make N bugs, and hunt them instead of the folder's: an operator negates a condition, moves
                         a bound, leaves out a statement, takes a wrong name, swaps two statements …
                         It hunts each with every world and engine that enters the changed function,
                         the explorer, killed processes, and then with recorded conversations
+        --known         hunt the folder's, too; one build has all
         --seed S        which bugs are drawn (1); fewer are the first of more
         --in PATH,…     only those in these folders of Sources, such as UpdateMachine/Machine
         --core-seconds N
@@ -58,25 +59,49 @@ extension Simulate {
     })
 
   static func zoo(_ options: ZooOptions, _ console: Console) throws -> ExitCode {
-    if let count = options.generated { return try zooOfGenerated(count, options, console) }
+    let package = ScratchPackage(original: options.root, copy: options.scratch)
+    let files = try package.read()
+    let generation = try options.generated.map { _ in try Generation(files) }
+    let drawn = generation?.drawn(options.generated ?? 0, seed: options.seed, in: options.rooms)
+    if let drawn, drawn.isEmpty {
+      throw UsageError(
+        message: "nothing can be changed in \(options.rooms.joined(separator: ",")). "
+          + "--in needs folders of Sources, such as UpdateMachine/Machine")
+    }
     let mutants = try options.mutants()
-    let chosen = try options.chosen(mutants)
+    let chosen = options.huntsFolder ? try options.chosen(mutants) : []
     if options.listsOnly {
-      for mutant in chosen {
-        console.out(
-          "\(mutant.name)  bug \(mutant.bug)  \(mutant.oracles.joined(separator: " "))\n"
-            + "  \(mutant.sentence)")
-      }
+      for mutant in chosen { console.out(listed(mutant)) }
+      for mutant in drawn ?? [] { console.out("\(mutant.name)\n\(mutant.difference)\n") }
       return .success
     }
-    let (package, bodies) = try zooCopy(mutants, options, console)
+    let copy = try CompiledBugs(drawn ?? [], mutants, files, package, console)
     if Interrupt.wasAsked { return .interrupted }
+    var code = ExitCode.success
+    if options.huntsFolder { code = try huntFolder(chosen, copy, options, console) }
+    if code == .interrupted { return code }
+    if let drawn, let generation {
+      let sites = generation.sites.count
+      let other = try huntGenerated(drawn, of: sites, copy, options, console)
+      if other != .success { code = other }
+    }
+    return code
+  }
+
+  private static func listed(_ mutant: Mutant) -> String {
+    "\(mutant.name)  bug \(mutant.bug)  \(mutant.oracles.joined(separator: " "))\n"
+      + "  \(mutant.sentence)"
+  }
+
+  /// Hunts the mutants of the folder.
+  private static func huntFolder(
+    _ chosen: [Mutant], _ copy: CompiledBugs, _ options: ZooOptions, _ console: Console
+  ) throws -> ExitCode {
     var totals: [ZooTotals] = []
     for technique in options.techniques where !Interrupt.wasAsked {
       let hunt = Hunt(
-        executable: package.executable("simulate").path, technique: technique,
-        budget: options.budget,
-        shrinking: options.shrinking, jobs: options.jobs)
+        executable: copy.package.executable("simulate").path, technique: technique,
+        budget: options.budget, shrinking: options.shrinking, jobs: options.jobs)
       if let complaint = zooComplaint(hunt) {
         guard options.techniques.count > 1, technique == .explorer else {
           throw FileError(message: complaint)
@@ -87,7 +112,7 @@ extension Simulate {
       var catches = hunt.hunt(chosen, console)
       for (index, result) in catches.enumerated() where !result.isFound && !Interrupt.wasAsked {
         console.progress("zoo: asking about \(result.mutant.name), which survived")
-        catches[index] = try hunt.questioned(result, bodies, in: package)
+        catches[index] = try hunt.questioned(result, copy.bodies, in: copy.package)
       }
       console.progress(nil)
       totals.append(ZooTotals(technique: technique, catches: catches))
@@ -101,22 +126,6 @@ extension Simulate {
     }
     if Interrupt.wasAsked { return .interrupted }
     return first.survivors.isEmpty ? .success : .failure
-  }
-
-  /// Writes and builds the copy, and numbers the bodies with mutants.
-  private static func zooCopy(
-    _ mutants: [Mutant], _ options: ZooOptions, _ console: Console
-  ) throws -> (ScratchPackage, BodyNumbers) {
-    let package = ScratchPackage(original: options.root, copy: options.scratch)
-    let bodies = try package.write(mutants)
-    console.progress("zoo: building")
-    do throws(ScratchPackage.Unbuildable) {
-      try package.build("simulate")
-    } catch {
-      throw FileError(message: error.message)
-    }
-    console.progress(nil)
-    return (package, bodies)
   }
 
   /// Checks that without a mutant the copy finds nothing and has the original's traces. Describes

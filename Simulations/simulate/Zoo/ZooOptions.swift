@@ -12,8 +12,10 @@ struct ZooOptions {
   var techniques: [Technique] = [.default]
   var json = false
   var listsOnly = false
-  /// How many bugs are generated; `nil`: the folder's are hunted.
+  /// How many bugs are generated; `nil`: none.
   var generated: Int?
+  /// Whether the folder's mutants are hunted.
+  var huntsFolder = true
   var seed: UInt64 = 1
   /// Only bugs below these folders of `Sources`; empty: all.
   var rooms: [String] = []
@@ -25,7 +27,7 @@ struct ZooOptions {
     "--only", "--from", "--seeds", "--seconds", "--shrink", "--jobs", "--technique",
     "--package-path", "--scratch", "--generate", "--seed", "--in", "--core-seconds", "--at-least",
   ]
-  static let flags = ["--compare", "--list", "--json"]
+  static let flags = ["--compare", "--list", "--json", "--known"]
 
   init(_ arguments: Arguments) throws(UsageError) {
     func folder(_ name: String) -> URL? {
@@ -54,6 +56,7 @@ struct ZooOptions {
       techniques = Technique.allCases
     }
     generated = try arguments.number("--generate", in: 1...100_000)
+    huntsFolder = generated == nil || arguments.has("--known")
     seed = UInt64(try arguments.number("--seed", in: 0...1_000_000_000) ?? 1)
     rooms = arguments.values["--in"]?.split(separator: ",").map(String.init) ?? []
     coreSeconds = Double(try arguments.number("--core-seconds", in: 1...100_000) ?? 60)
@@ -65,15 +68,15 @@ struct ZooOptions {
 
   /// Checks that options of one kind of hunt are not given for the other.
   private func checkTogether(_ arguments: Arguments) throws(UsageError) {
-    let others =
-      generated == nil
-      ? ["--seed", "--in", "--core-seconds", "--at-least"]
-      : ["--only", "--seeds", "--seconds", "--shrink", "--technique", "--compare"]
-    for name in others where arguments.values[name] != nil || arguments.has(name) {
-      throw UsageError(
-        message: generated == nil
-          ? "\(name) is for generated bugs; add --generate N"
-          : "\(name) is for the bugs of the folder; leave out --generate")
+    let ofGenerated = ["--seed", "--in", "--core-seconds", "--at-least", "--known"]
+    let ofFolder = ["--only", "--seeds", "--seconds", "--shrink", "--technique", "--compare"]
+    for name in ofGenerated + ofFolder where arguments.values[name] != nil || arguments.has(name) {
+      if generated == nil, ofGenerated.contains(name) {
+        throw UsageError(message: "\(name) is about generated bugs; add --generate N")
+      }
+      if !huntsFolder, ofFolder.contains(name) {
+        throw UsageError(message: "\(name) is about the folder's mutants; add --known")
+      }
     }
   }
 

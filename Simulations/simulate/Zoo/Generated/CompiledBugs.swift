@@ -2,6 +2,7 @@ import Foundation
 
 /// The bugs that compile, in a copy that is built.
 struct CompiledBugs {
+  let package: ScratchPackage
   var compiled: [GeneratedMutant]
   var refused: [GeneratedMutant] = []
   var bodies: BodyNumbers
@@ -17,6 +18,7 @@ struct CompiledBugs {
     _ drawn: [GeneratedMutant], _ known: [Mutant], _ files: [String: Data],
     _ package: ScratchPackage, _ console: Console
   ) throws {
+    self.package = package
     var memory = RefusedBugs(in: package, files)
     refused = drawn.filter(memory.contains)
     compiled = drawn.filter { !memory.contains($0) }
@@ -26,7 +28,7 @@ struct CompiledBugs {
       console.progress("zoo: build \(build), \(refused.count) refused by the compiler so far")
       do throws(ScratchPackage.Unbuildable) {
         try package.build("simulate")
-        try package.build("crash")
+        if !drawn.isEmpty { try package.build("crash") }
         console.progress(nil)
         return
       } catch {

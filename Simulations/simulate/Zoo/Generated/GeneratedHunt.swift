@@ -29,7 +29,7 @@ struct GeneratedHunt: Sendable {
   var jobs: Int
 
   /// The seconds of the first look in each world.
-  private static let firstLook = 1.0
+  private static let firstLook = 0.5
   /// How many times longer than expected an attempt may take before it counts as one that hangs.
   private static let patience = 10.0
 
@@ -91,20 +91,7 @@ struct GeneratedHunt: Sendable {
     let able = reaching.map { attempts[$0] }
     result.reached = able.map(\.name)
     let number = Schemata.number(of: mutant.name)
-    let seeded = able.filter { $0.rate != nil }
-    let whole = able.filter { $0.rate == nil && $0.kind == .simulation }
-    let spent =
-      Double(whole.reduce(0) { $0 + $1.seconds })
-      + Double(seeded.count) * GeneratedHunt.firstLook
-    let left = max(coreSeconds - spent, 0) / Double(max(seeded.count, 1))
-    let looks = seeded.map { ($0, 1, $0.seeds(GeneratedHunt.firstLook)) }
-    let searches = seeded.map { attempt in
-      let first = attempt.seeds(GeneratedHunt.firstLook)
-      return (attempt, first + 1, attempt.seeds(left))
-    }
-    let others = able.filter { $0.kind == .conversation }
-    let plan = looks + whole.map { ($0, 1, 0) } + searches + others.map { ($0, 1, 0) }
-    for (attempt, first, count) in plan where !Interrupt.wasAsked {
+    for (attempt, first, count) in plan(able) where !Interrupt.wasAsked {
       let words = attempt.words(from: first, count)
       let seconds = attempt.rate.map { Double(count) / Double($0) } ?? Double(attempt.seconds)
       let end = run(attempt, words, mutant: number, reach: nil, seconds: seconds)
@@ -112,6 +99,28 @@ struct GeneratedHunt: Sendable {
       if result.isFound { break }
     }
     return result
+  }
+
+  /// In which order attempts are made, and with which seeds: a moment in each world, what is short
+  /// and has no seeds, each world as long as the budget allows, what is long, and at last what is no
+  /// simulation.
+  func plan(_ able: [Attempt]) -> [(attempt: Attempt, first: Int, count: Int)] {
+    let seeded = able.filter { $0.rate != nil }
+    let whole = able.filter {
+      $0.rate == nil && $0.kind == .simulation && Double($0.seconds) <= coreSeconds / 2
+    }
+    let spent =
+      Double(whole.reduce(0) { $0 + $1.seconds })
+      + Double(seeded.count) * GeneratedHunt.firstLook
+    let left = max(coreSeconds - spent, 0) / Double(max(seeded.count, 1))
+    let looks = seeded.map { ($0, 1, $0.seeds(GeneratedHunt.firstLook)) }
+    let searches = seeded.map { attempt in
+      (attempt, attempt.seeds(GeneratedHunt.firstLook) + 1, attempt.seeds(left))
+    }
+    let isShort = { (attempt: Attempt) in attempt.seconds < 10 }
+    let others = able.filter { $0.kind == .conversation }
+    return looks + whole.filter(isShort).map { ($0, 1, 0) } + searches
+      + (whole.filter { !isShort($0) } + others).map { ($0, 1, 0) }
   }
 
   private func run(

@@ -84,8 +84,13 @@ struct Generation {
 
   /// Draws some bugs. With the same seed, fewer are the first of more, and a change of one file
   /// leaves what is drawn of the others.
-  func drawn(_ count: Int, seed: UInt64) -> [GeneratedMutant] {
-    let keyed = sites.map { site in
+  ///
+  /// - Parameter rooms: folders of `Sources`, such as "UpdateMachine/Machine"; empty: all.
+  func drawn(_ count: Int, seed: UInt64, in rooms: [String] = []) -> [GeneratedMutant] {
+    let wanted = sites.filter { site in
+      rooms.isEmpty || rooms.contains { site.file.hasPrefix("Sources/\($0)/") }
+    }
+    let keyed = wanted.map { site in
       let hash = site.name.utf8.reduce(14_695_981_039_346_656_037 as UInt64) {
         ($0 ^ UInt64($1)) &* 1_099_511_628_211
       }
