@@ -117,14 +117,19 @@ extension StreamChange: Mutation {
   /// The law drops it: its object was deleted.
   public func isOverruled(by refusal: StreamChangeRefusal) -> Bool { refusal == .deleted }
 
-  /// Two changes of one object are one: an insert with the updates after it is an insert; the last
-  /// value of each field counts; a deletion is all that is left of what was before it.
+  /// Two changes of one object are one if no news came between them: an insert with the updates
+  /// after it is an insert; the last value of each field counts; a deletion is all that is left of
+  /// what was before it.
   ///
-  /// The result has the ID and the causal key of the *later* change. When it was made, its maker
-  /// had seen more, and may have answered to that. With the earlier key, the answer would sort
-  /// before what it answers to, and lose. The values of the earlier change move along to the later
-  /// place. Nobody else has seen them yet, so nobody misses them.
+  /// If news came between them, both stay, each with its own causal key. One key for both would be
+  /// wrong for one of them. With the earlier key, the later change would sort before what it answers
+  /// to, and lose. With the later key, the earlier change would count as made by somebody who knew
+  /// the news. If that was a deletion, it would be dropped, though by itself it brings the object
+  /// back.
+  ///
+  /// The result has the ID and the causal key of the later change.
   public func coalesced(with later: StreamChange) -> StreamChange? {
+    guard key == later.key, preceding == later.preceding else { return nil }
     var both = later
     switch (kind, later.kind) {
     case (.insert(var fields), .update(let changed)):
@@ -136,6 +141,6 @@ extension StreamChange: Mutation {
     case (_, .delete): break
     case (_, .insert), (.delete, .update): return nil
     }
-    return key == later.key ? both : nil
+    return both
   }
 }
