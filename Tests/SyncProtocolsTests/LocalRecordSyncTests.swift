@@ -52,6 +52,29 @@ import UpdateMachine
     _ = await (first, second)
   }
 
+  @Test func `an undo takes back what was done, and nothing that others have done since`()
+    async throws
+  {
+    await server.set(milk, ["title": "Milk"])
+    let machine = Driver(source: tunnel(), client: ClientID(1))
+    async let following: Void = machine.run()
+    await machine.wait { isShown(["title": "Milk"], $0) }
+    let made = try await machine.mutate(RecordChange(.update(["title": "Oat milk"]), milk))
+    #expect(await machine.acknowledged(made.ticket) == .acknowledged)
+    for title in ["Milk", "Oat milk"] {
+      let outcome = try await title == "Milk" ? machine.undo() : machine.redo()
+      guard case .queued(let ticket) = outcome else { throw RecordChange.Refusal.gone }
+      #expect(await machine.acknowledged(ticket) == .acknowledged)
+      #expect(await server.records[milk] == ["title": .string(title)])
+    }
+    await server.set(milk, ["title": "Soy milk"])
+    await machine.wait { isShown(["title": "Soy milk"], $0) }
+    #expect(try await machine.undo() == .outdated(.changed))
+    #expect(await server.records[milk] == ["title": "Soy milk"])
+    await machine.stop()
+    await following
+  }
+
   @Test func `two clients that changed one record offline end with the same`() async throws {
     let (mine, hers) = (tunnel(), tunnel())
     let (me, her) = (

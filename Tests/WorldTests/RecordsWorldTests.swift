@@ -13,32 +13,41 @@ struct RecordsWorldTests {
     seen.apply(.set(key, .one("a", "old")))
     let pushed = VersionedMap(sorted: [(key, JSONObject.one("a", "mine"))])
     var truth = seen
-    truth.becomes(pushed, deleting: [], seen: seen)
+    truth.becomes(pushed, deleting: [], seen: seen, by: ClientID(1))
     #expect(
       RecordsLaw.objection(to: truth, ChangeBook<RecordChange>(), VersionedMap()) == nil)
     truth = seen
     truth.apply(.set(key, .one("a", "theirs")))
-    truth.becomes(pushed, deleting: [], seen: seen)
+    truth.becomes(pushed, deleting: [], seen: seen, by: ClientID(1))
     #expect(truth.overwritten == [key])
     #expect(
       RecordsLaw.objection(to: truth, ChangeBook<RecordChange>(), VersionedMap()) != nil)
   }
 
-  /// The oracle must notice a server that applies what it should have refused.
-  @Test func `an old value that comes back is noticed`() {
+  /// The oracle must notice a server that applies what it should have refused. It must allow an
+  /// undo, which sends an old value again.
+  @Test func `a value that is written more often than it was sent is noticed`() {
+    let (mine, other) = (ClientID(1), ClientID(2))
     var truth = RecordsTruth()
     let key = RecordKey("items", "1")
-    truth.apply(.set(key, .one("a", "old")))
-    truth.apply(.set(key, .one("a", "new")))
-    truth.apply(.set(key, .one("a", "old")))
-    #expect(truth.returned == ["old"])
+    for value in ["old", "new", "old"] as [JSONValue] {
+      let pushed = VersionedMap(sorted: [(key, JSONObject.one("a", value))])
+      truth.becomes(pushed, deleting: [], seen: nil, by: mine)
+    }
+    #expect(truth.returned.map { $0.value } == ["old"])
     #expect(truth.hasWritten("new", to: "a", of: key))
     #expect(!truth.hasWritten("new", to: "b", of: key))
-    var book = ChangeBook<RecordChange>()
-    book.note(MutationTicket(1), RecordChange(.update(.one("a", "old")), key))
-    let once = VersionedMap(sorted: [("\"old\"", 1)])
-    #expect(RecordsLaw.objection(to: truth, book, once) != nil)
-    let twice = VersionedMap(sorted: [("\"old\"", 2)])
-    #expect(RecordsLaw.objection(to: truth, book, twice) == nil)
+    #expect(truth.writes(of: "old", by: mine) == 2 && truth.writes(of: "old", by: other) == 0)
+    func objection(to client: ClientID, sends: Int) -> UserObjection? {
+      let name = RecordsTruth.name(of: "old", by: client)
+      return RecordsLaw.objection(
+        to: truth, ChangeBook<RecordChange>(of: client), VersionedMap(sorted: [(name, sends)]))
+    }
+    #expect(objection(to: mine, sends: 1) != nil)
+    #expect(objection(to: mine, sends: 2) == nil)
+    #expect(objection(to: other, sends: 0) == nil)
+    #expect(truth.lastWriter(of: key, "a") == mine && truth.lastWriter(of: key) == nil)
+    truth.becomes(VersionedMap(), deleting: [], seen: nil, by: other)
+    #expect(truth.lastWriter(of: key) == other)
   }
 }

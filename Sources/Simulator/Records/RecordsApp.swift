@@ -50,7 +50,7 @@ package enum RecordsApp: SimulatedApp {
   package static func request(
     _ push: PushRequest<RecordChange>, at finger: RecordFinger?
   ) -> RecordsServer.Push {
-    RecordsServer.Push(mutations: push.mutations, finger: finger)
+    RecordsServer.Push(client: push.client, mutations: push.mutations, finger: finger)
   }
 
   /// Computed from what is shown, which is what a finger stands for.
@@ -79,8 +79,13 @@ package struct RecordsTruth: ServerTruth {
   /// Every value that a column ever had.
   private var written = VersionedMap<String, Bool>()
   private(set) var deleted = VersionedMap<RecordKey, Bool>()
-  /// Values that came back after they had been replaced or deleted.
-  private(set) var returned: [JSONValue] = []
+  /// Values that came back after they had been replaced or deleted, and the client that wrote them
+  /// then; `nil`: others did.
+  private(set) var returned: [(value: JSONValue, client: ClientID?)] = []
+  /// How often each client has written each value.
+  private var writes = VersionedMap<String, Int>()
+  /// The client that wrote each column last, or deleted each record; those of others are not here.
+  private var writers = VersionedMap<String, ClientID>()
 
   /// Records that a push has changed, although its client had not pulled their last change.
   private(set) var overwritten: [RecordKey] = []
@@ -102,39 +107,66 @@ package struct RecordsTruth: ServerTruth {
       var all = records[key] ?? JSONObject()
       for column in columns.members {
         all[column.name] = column.value
-        note(column.value, of: column.name, in: key)
+        note(column.value, of: column.name, in: key, by: nil)
       }
       records[key] = all
     case .delete(let key):
       records[key] = nil
-      deleted[key] = true
+      noteDeletion(of: key, by: nil)
     }
   }
 
   /// Takes what a push has made of the records. It may also have deleted some that it created.
   /// `seen` is what its client had pulled.
   mutating func becomes(
-    _ new: VersionedMap<RecordKey, JSONObject>, deleting gone: [RecordKey], seen: RecordsTruth?
+    _ new: VersionedMap<RecordKey, JSONObject>, deleting gone: [RecordKey], seen: RecordsTruth?,
+    by client: ClientID
   ) {
-    for key in gone where !new.contains(key) { deleted[key] = true }
+    for key in gone where !new.contains(key) { noteDeletion(of: key, by: client) }
     for change in new.difference(from: records).changes {
       changes += 1
       if let seen, seen.records[change.key] != change.old { overwritten.append(change.key) }
       guard let columns = change.new else {
-        deleted[change.key] = true
+        noteDeletion(of: change.key, by: client)
         continue
       }
       for column in columns.members where change.old?[column.name] != column.value {
-        note(column.value, of: column.name, in: change.key)
+        note(column.value, of: column.name, in: change.key, by: client)
       }
     }
     records = new
   }
 
-  private mutating func note(_ value: JSONValue, of column: String, in key: RecordKey) {
+  private mutating func note(
+    _ value: JSONValue, of column: String, in key: RecordKey, by client: ClientID?
+  ) {
     let name = "\(key)/\(column)=\(value)"
-    if written[name] == true { returned.append(value) }
+    if written[name] == true { returned.append((value, client)) }
     written[name] = true
+    writers["\(key)/\(column)"] = client
+    guard let client else { return }
+    let count = RecordsTruth.name(of: value, by: client)
+    writes[count] = (writes[count] ?? 0) + 1
+  }
+
+  private mutating func noteDeletion(of key: RecordKey, by client: ClientID?) {
+    deleted[key] = true
+    writers["\(key)"] = client
+  }
+
+  /// What a client's writes of a value are counted under.
+  static func name(of value: JSONValue, by client: ClientID) -> String {
+    "\(client.number)/\(value)"
+  }
+
+  /// How often a client has written a value, to any column.
+  func writes(of value: JSONValue, by client: ClientID) -> Int {
+    writes[RecordsTruth.name(of: value, by: client)] ?? 0
+  }
+
+  /// The client that wrote a column last, or, without a column, that deleted a record last.
+  func lastWriter(of key: RecordKey, _ column: String? = nil) -> ClientID? {
+    writers[column.map { "\(key)/\($0)" } ?? "\(key)"]
   }
 
   /// Whether a column ever had a value.

@@ -2,33 +2,38 @@ package import SyncProtocols
 internal import UpdateMachine
 
 /// WatermelonDB's law: the client wins by column, and a deletion wins over all. No push overwrites
-/// what its client has not pulled, and nothing that was replaced or deleted comes back.
+/// what its client has not pulled, and nothing that was replaced or deleted comes back, unless its
+/// user undoes or redoes something. And nobody takes back what somebody else has done.
 package struct RecordsLaw: ConflictLaw {
   package typealias Change = RecordChange
 
   let model: RecordModel
   let local: LocalChanges<RecordChange>
   let truth: RecordsTruth
-  /// How often each value was sent.
+  /// How often each value was sent by each client.
   let sends: VersionedMap<String, Int>
 
   package func objectionToView(_ book: Book) -> UserObjection? {
     var records: [(key: RecordKey, columns: JSONObject)] = []
     for (key, record) in model.state.records { records.append((key, record.columns)) }
-    for pending in local.outbox.pending where pending.refusal == nil {
-      let key = pending.change.key
-      let index = records.firstIndex { $0.key == key }
-      guard let set = pending.change.written else {
-        if let index { records.remove(at: index) }
-        continue
+    var idle: [TicketSet] = []
+    for pending in local.outbox.pending {
+      let change = pending.change
+      let index = records.firstIndex { $0.key == change.key }
+      let found = index.map { records[$0].columns }
+      // What undoes a change without an effect has none, whatever it finds.
+      let isIdle =
+        pending.takesBack.map { undone in idle.contains { $0.contains(undone) } } ?? false
+      if pending.refusal != nil { idle.append(pending.tickets) }
+      if !isIdle, change.isExpected(found) == (pending.refusal == .changed) {
+        return UserObjection(
+          .causality, "an undo is set aside if it does not find what it takes back, and only then",
+          "\(change) finds \(found.map { "\(JSONValue.object($0))" } ?? "nothing"): \(pending)")
       }
-      if index == nil { records.append((key, JSONObject())) }
-      if case .replace = pending.change.action {
-        records[index ?? records.count - 1].columns = JSONObject()
-      }
-      for column in set.members {
-        records[index ?? records.count - 1].columns[column.name] = column.value
-      }
+      if pending.refusal != nil { continue }
+      let new = change.made(of: found)
+      if let index { records.remove(at: index) }
+      if let new { records.append((change.key, new)) }
     }
     records.sort { $0.key < $1.key }
     let shown = local.view.state.records.map { (key: $0.key, columns: $0.value.columns) }
@@ -42,9 +47,10 @@ package struct RecordsLaw: ConflictLaw {
     RecordsLaw.objection(to: truth, book, sends)
   }
 
-  /// Each value is written once, unless it was sent again: if an answer is lost, and others change
-  /// the column before the next push, the client cannot know that its value had been there. So the
-  /// client's is the last.
+  /// A client writes each value as often as it has sent it at most. So each is written once, unless
+  /// it was sent again: by an undo or a redo, which writes an old value, or because an answer was
+  /// lost. If others change the column before the next push, the client cannot know that its value
+  /// had been there. So the client's is the last.
   static func objection(
     to truth: RecordsTruth, _ book: Book, _ sends: VersionedMap<String, Int>
   ) -> UserObjection? {
@@ -52,23 +58,47 @@ package struct RecordsLaw: ConflictLaw {
       return UserObjection(
         .input, "a push changes only what its client has seen", "\(key) was overwritten: \(truth)")
     }
-    for value in truth.returned where !book.doubtful.contains(value) {
-      guard book.made.contains(where: { $0.change.marks.contains(value) }) else { continue }
-      let count = truth.returned.count { $0 == value }
-      if count < sends["\(value)"] ?? 0 { continue }
+    guard let client = book.client else { return nil }
+    for (value, writer) in truth.returned
+    where writer == client && !book.doubtful.contains(value) {
+      let count = truth.writes(of: value, by: client)
+      if count <= sends[RecordsTruth.name(of: value, by: client)] ?? 0 { continue }
       return UserObjection(
-        .input, "\(value) is written as often as it was sent at most", "\(count + 1): \(truth)")
+        .input, "\(value) is written as often as it was sent at most", "\(count): \(truth)")
     }
     return nil
   }
 
   package func isConfirmed(_ made: Made, _ book: Book) -> Bool {
     let key = made.change.key
+    if isWithoutEffect(made, book) { return false }
     guard let set = made.change.written else {
       return truth.deleted[key] == true || !truth.records.contains(key)
+        || book.isFollowed(made)
     }
     return set.members.allSatisfy {
       truth.hasWritten($0.value, to: $0.name, of: key) || book.isReplaced(made, $0.name)
+    }
+  }
+
+  /// Whether the server has still what an undo or a redo takes back, and this client itself has put
+  /// it there. The value that it writes instead says nothing: it was there before.
+  private func isWithoutEffect(_ made: Made, _ book: Book) -> Bool {
+    let (key, change) = (made.change.key, made.change)
+    guard let expected = change.expected, let client = book.client else { return false }
+    let found = truth.records[key]
+    switch expected {
+    case .nothing:
+      return found == nil && truth.lastWriter(of: key) == client
+        && !book.isFollowed(made, byDeletion: true)
+    case .record(let columns):
+      return found == columns && !book.isFollowed(made)
+        && columns.members.allSatisfy { truth.lastWriter(of: key, $0.name) == client }
+    case .columns(let columns):
+      return columns.members.contains {
+        found?[$0.name] == $0.value && truth.lastWriter(of: key, $0.name) == client
+          && !book.isReplaced(made, $0.name)
+      }
     }
   }
 

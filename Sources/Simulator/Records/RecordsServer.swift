@@ -9,6 +9,7 @@ package struct RecordsServer: CommitLoggingServer {
 
   /// A push, before it is reduced to records.
   package struct Push: Sendable {
+    var client: ClientID
     var mutations: [PushRequest<RecordChange>.Item]
     var finger: RecordFinger?
   }
@@ -142,7 +143,8 @@ package struct RecordsServer: CommitLoggingServer {
     // A plant's change has the stamp of the one before it.
     if records.last != stamps.last || new != truth.records {
       let seen = position(of: finger, inLog: 0).map { truth(at: $0) }
-      truth.becomes(new, deleting: pushed.deleted.filter { !refused.contains($0) }, seen: seen)
+      truth.becomes(
+        new, deleting: pushed.deleted.filter { !refused.contains($0) }, seen: seen, by: push.client)
       note(at: now)
     }
     return RecordPush.answer(

@@ -20,7 +20,16 @@ extension ChangeBook<RecordChange> {
     self.made.contains { later in
       guard later.ticket > made.ticket, later.change.key == made.change.key else { return false }
       guard let columns = later.change.written else { return true }
+      if case .replace = later.change.action { return true }
       return columns[column] != nil
+    }
+  }
+
+  /// Whether the user has written the same record later, or, if that is asked, deleted it.
+  func isFollowed(_ made: Made, byDeletion: Bool = false) -> Bool {
+    self.made.contains {
+      $0.ticket > made.ticket && $0.change.key == made.change.key
+        && ($0.change.written == nil) == byDeletion
     }
   }
 }
@@ -34,9 +43,35 @@ extension RecordChange {
     }
   }
 
+  /// What it makes of a record; `nil`: there is none.
+  func made(of old: JSONObject?) -> JSONObject? {
+    guard let written else { return nil }
+    if case .replace = action { return written }
+    var new = old ?? JSONObject()
+    for column in written.members { new[column.name] = column.value }
+    return new
+  }
+
+  /// Whether it finds what it expects, or what it leads to: a second copy does no harm.
+  func isExpected(_ found: JSONObject?) -> Bool {
+    guard let expected, let found else { return true }
+    func hasOnly(_ columns: JSONObject) -> Bool {
+      (found.members + columns.members).allSatisfy {
+        found[$0.name] ?? .null == columns[$0.name] ?? .null
+      }
+    }
+    switch expected {
+    case .nothing: return hasOnly(written ?? JSONObject())
+    case .record(let columns): return hasOnly(columns)
+    case .columns(let columns):
+      return columns.members.allSatisfy {
+        [$0.value, written?[$0.name]].contains(found[$0.name] ?? .null)
+      }
+    }
+  }
 }
 
-/// Each value is written once.
+/// No two users write one value, except those who undo or redo.
 extension RecordChange: MarkedChange {
   package var marks: [JSONValue] { written?.members.map { $0.value } ?? [] }
 }
@@ -57,7 +92,7 @@ package struct RecordsUser: ReconsideringUser {
   package var memory = ChangeBook<RecordChange>()
   package var check = OutboxCheck<RecordChange>()
   private var valueCount: Int64 = 0
-  /// How often each value was sent, in any process.
+  /// How often each value was sent by each client, in any process.
   private(set) var sends = VersionedMap<String, Int>()
 
   package init() {}
@@ -67,8 +102,10 @@ package struct RecordsUser: ReconsideringUser {
     at now: Moment
   ) {
     noteInput(effects, client, at: now)
-    for item in effects.outbox.push?.mutations ?? [] {
-      for value in item.change.marks { sends["\(value)"] = (sends["\(value)"] ?? 0) + 1 }
+    guard let push = effects.outbox.push else { return }
+    for value in push.mutations.flatMap({ $0.change.marks }) {
+      let name = RecordsTruth.name(of: value, by: push.client)
+      sends[name] = (sends[name] ?? 0) + 1
     }
   }
 
@@ -102,10 +139,9 @@ package struct RecordsUser: ReconsideringUser {
     guard let column = old.written?.members.first else { return nil }
     let columns = JSONObject.one(column.name, .string(newName(choices)))
     var change = old
-    if case .create = old.action {
-      change.action = .create(columns)
-    } else {
-      change.action = .update(columns)
+    switch old.action {
+    case .create, .replace: change.action = .create(columns)
+    case .update, .delete: change.action = .update(columns)
     }
     return change
   }

@@ -122,10 +122,10 @@ extension StreamChange: Mutation {
   /// what was before it.
   ///
   /// If news came between them, both stay, each with its own causal key. One key for both would be
-  /// wrong for one of them. With the earlier key, the later change would sort before what it answers
-  /// to, and lose. With the later key, the earlier change would count as made by somebody who knew
-  /// the news. If that was a deletion, it would be dropped, though by itself it brings the object
-  /// back.
+  /// wrong for one of them. With the earlier key, the later change would sort before what it
+  /// answers to, and lose. With the later key, the earlier change would count as made by somebody
+  /// who knew the news. If that was a deletion, it would be dropped, though by itself it brings the
+  /// object back.
   ///
   /// The result has the ID and the causal key of the later change.
   public func coalesced(with later: StreamChange) -> StreamChange? {

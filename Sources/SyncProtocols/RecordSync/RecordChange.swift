@@ -10,11 +10,15 @@ public import UpdateMachine
 /// if it was changed here: such changes are overruled.
 public struct RecordChange: Mutation, Hashable {
   /// The record that is changed.
-  public var key: RecordKey
-  /// What is done to it.
-  public var action: Action
+  public var key: RecordKey { didSet { expected = nil } }
+  /// What is done to it. Another action, or another record, makes an undo a change like any other.
+  public var action: Action { didSet { expected = nil } }
   /// The last pull that its maker had seen. Only later news can overrule it; by default, none can.
   var seen = RecordStamp.never
+  /// What it must find; `nil`: anything. Only what undoes or redoes a change expects something, so
+  /// that it takes back nobody else's later work. It is the client's own condition: the server does
+  /// not hear of it, and takes no push that has not seen everything.
+  package var expected: Expectation?
 
   /// What is done to a record.
   public enum Action: Hashable, Sendable {
@@ -29,6 +33,16 @@ public struct RecordChange: Mutation, Hashable {
     case delete
   }
 
+  /// What the inverse of a change must find.
+  package enum Expectation: Hashable, Sendable {
+    /// No record.
+    case nothing
+    /// A record in which these columns have these values, whatever the others have.
+    case columns(JSONObject)
+    /// A record with these columns, and no others.
+    case record(JSONObject)
+  }
+
   /// Why a change has no effect.
   public enum Refusal: Error, Hashable, Sendable {
     /// The record does not exist, or no longer.
@@ -38,6 +52,8 @@ public struct RecordChange: Mutation, Hashable {
     case createdAnew
     /// The record does not exist here, and no pull has ended yet. It may come with the first one.
     case notPulled
+    /// It would undo or redo something, and somebody has changed that since.
+    case changed
   }
 
   /// Creates a change.
@@ -66,7 +82,10 @@ public struct RecordChange: Mutation, Hashable {
     seen = state.lastPulledAt
     switch action {
     case .create(let columns):
-      if record == nil, deletedHere != nil { action = .replace(columns) }
+      guard record == nil, deletedHere != nil else { break }
+      let expected = expected
+      action = .replace(columns)
+      self.expected = expected
     case .replace, .update: break
     case .delete:
       if let record {
@@ -79,6 +98,7 @@ public struct RecordChange: Mutation, Hashable {
 
   public func apply(to state: inout RecordState) throws(Refusal) {
     let record = state.records[key]
+    if let record, !canFind(record.columns) { throw .changed }
     switch action {
     case .create(let columns):
       if record == nil, let deletedAt = state.deletions[key], deletedAt > seen { throw .gone }
@@ -97,11 +117,30 @@ public struct RecordChange: Mutation, Hashable {
     }
   }
 
-  /// A refusal comes from what is confirmed, unless nothing is yet.
-  public func isOverruled(by refusal: Refusal) -> Bool { refusal != .notPulled }
+  /// Whether it finds what it expects, or what it leads to itself: an answer may have been lost,
+  /// and then what was pulled contains its own effect.
+  private func canFind(_ found: JSONObject) -> Bool {
+    switch expected {
+    case nil: true
+    case .nothing: columns.map { found.hasSameValues(as: $0) } ?? false
+    case .columns(let old):
+      old.members.allSatisfy {
+        let value = found[$0.name] ?? .null
+        return value == $0.value || value == columns?[$0.name]
+      }
+    case .record(let old): found.hasSameValues(as: old)
+    }
+  }
 
+  /// A refusal comes from what is confirmed, unless nothing is yet. An undo that would take back
+  /// the work of others is set aside, and its user can see that.
+  public func isOverruled(by refusal: Refusal) -> Bool {
+    refusal != .notPulled && refusal != .changed
+  }
+
+  /// Not with what expects something: one condition cannot stand for both.
   public func coalesced(with later: RecordChange) -> RecordChange? {
-    guard later.key == key else { return nil }
+    guard later.key == key, expected == nil, later.expected == nil else { return nil }
     var both = self
     switch (action, later.action) {
     case (.delete, .delete): return self
@@ -120,11 +159,50 @@ public struct RecordChange: Mutation, Hashable {
     return both
   }
 
+  /// An update is taken back column by column, so others may change other columns meanwhile. A
+  /// creation is taken back only as long as nobody has touched the record. A deletion is taken back
+  /// by a record with the same ID, unless there is one.
+  public func inverse(from before: RecordState, to after: RecordState) -> RecordChange? {
+    var inverse: RecordChange
+    switch (before.records[key]?.columns, after.records[key]?.columns) {
+    case (let old?, let new?):
+      let changed = old.columns(differingIn: new)
+      guard !changed.members.isEmpty else { return nil }
+      inverse = RecordChange(.update(changed), key)
+      inverse.expected = .columns(new.columns(differingIn: old))
+    case (let old?, nil):
+      inverse = RecordChange(.create(old), key)
+      inverse.expected = .nothing
+    case (nil, let new?):
+      inverse = RecordChange(.delete, key)
+      inverse.expected = .record(new)
+    case (nil, nil): return nil
+    }
+    return inverse
+  }
+
   /// The columns that it sets; `nil`: it deletes.
   var columns: JSONObject? {
     switch action {
     case .create(let columns), .replace(let columns), .update(let columns): columns
     case .delete: nil
     }
+  }
+}
+
+extension JSONObject {
+  /// The columns whose values differ in another record, with the values of this one. A column that
+  /// a record does not have is null.
+  fileprivate func columns(differingIn other: JSONObject) -> JSONObject {
+    var columns = JSONObject()
+    for name in members.map({ $0.name }) + other.members.map({ $0.name }) {
+      let value = self[name] ?? .null
+      if value != other[name] ?? .null { columns[name] = value }
+    }
+    return columns
+  }
+
+  fileprivate func hasSameValues(as other: JSONObject) -> Bool {
+    columns(differingIn: other).members.isEmpty
   }
 }

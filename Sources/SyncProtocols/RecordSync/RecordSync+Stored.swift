@@ -65,17 +65,26 @@ extension SyncedRecord: Storable {
   }
 }
 
+/// What expects something is saved under another name. So a version before that cannot take it for
+/// a change without a condition.
 extension RecordChange: Storable {
   public func put(into bytes: inout ByteWriter) {
     bytes.put(key)
     bytes.put(seen)
-    bytes.put(name)
+    bytes.put(expected == nil ? name : RecordChange.mark + name)
     bytes.put(columns.map { JSONValue.object($0) })
+    switch expected {
+    case nil: break
+    case .nothing: bytes.put(JSONValue?.none)
+    case .columns(let columns), .record(let columns): bytes.put(JSONValue?.some(.object(columns)))
+    }
   }
 
   public init(from bytes: inout ByteReader) throws(StoredFormError) {
     let (key, seen) = (try bytes.take(RecordKey.self), try bytes.take(RecordStamp.self))
-    let name = try bytes.takeString()
+    var name = try bytes.takeString()
+    let isExpecting = name.hasPrefix(RecordChange.mark)
+    if isExpecting { name.removeFirst(RecordChange.mark.count) }
     switch (name, try bytes.takeOptional(JSONValue.self)?.object) {
     case ("create", let columns?): self.init(.create(columns), key)
     case ("replace", let columns?): self.init(.replace(columns), key)
@@ -84,7 +93,17 @@ extension RecordChange: Storable {
     case _: throw StoredFormError(expected: "a change")
     }
     self.seen = seen
+    guard isExpecting else { return }
+    switch (action, try bytes.takeOptional(JSONValue.self)?.object) {
+    case (.create, nil), (.replace, nil): expected = .nothing
+    case (.update, let columns?): expected = .columns(columns)
+    case (.delete, let columns?): expected = .record(columns)
+    case _: throw StoredFormError(expected: "what a change must find")
+    }
   }
+
+  /// Before the name of a change that expects something.
+  private static var mark: String { "undo-" }
 }
 
 /// What a saved model has besides its records.
