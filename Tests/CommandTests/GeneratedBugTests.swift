@@ -167,6 +167,17 @@ struct GeneratedBugTests {
     }
   }
 
+  /// An argument about lines that are no longer there holds for nothing.
+  @Test func `every entry of the file that ships is about lines that are in the sources`() throws {
+    let root = Repository().root
+    let known = try Equivalents(root.appending(path: "Simulations/Zoo"))
+    #expect(known.hunks.count > 5)
+    for hunk in known.hunks {
+      let data = try Data(contentsOf: root.appending(path: hunk.file))
+      #expect(Schemata.occurrences(of: hunk.search, in: Array(data)).count == 1, "\(hunk)")
+    }
+  }
+
   @Test func `the rate is of those reached that are bugs, by room and together`() throws {
     let mutants = try generation().drawn(6, seed: 1)
     var catches = mutants.prefix(5).map { GeneratedCatch(mutant: $0, reached: ["directory"]) }

@@ -18,17 +18,17 @@
     typealias Driver = UpdateMachine<SimulatedSource<App>>
 
     var world: World<App>
-    private let executor = WorldExecutor()
+    let executor = WorldExecutor()
     /// Whether the order of ready jobs is drawn; otherwise the oldest runs next.
     private let choosesJobs: Bool
-    private var incarnations: [SimulatedIncarnation<App>?]
+    private(set) var incarnations: [SimulatedIncarnation<App>?]
     private var drivers: [Driver?]
     /// The registers, polls, pushes and page requests that await answers.
     private var calls: [SimulatedCall<Exchange<App>.Outcome>] = []
     private var pushes: [SimulatedCall<SimulatedSource<App>.Pushed>] = []
     private var pages: [SimulatedCall<SimulatedSource<App>.Paged>] = []
     /// The pending sleeps, in the order of their numbers.
-    private var sleepers: [SimulatedSleeper] = []
+    private(set) var sleepers: [SimulatedSleeper] = []
     private var sleeperCount: UInt64 = 0
 
     init(world: World<App>, choosesJobs: Bool) {
@@ -51,7 +51,10 @@
           handOver()
         }
         drain()
-        for client in incarnations.indices { judgeOperations(of: client) }
+        for client in incarnations.indices {
+          judgeOperations(of: client)
+          judgeAudience(of: client)
+        }
         world.progress()
       }
       let result = world.conclude()
@@ -171,6 +174,7 @@
           incarnation.engine?.look(at: input, effects, body, now, incarnation)
         })
       drivers[client] = driver
+      letAudienceRead(driver, incarnation)
       run(driver, incarnation, foreground: foreground)
     }
 
@@ -486,11 +490,11 @@
       until moment: Moment, _ sleeper: SimulatedSleeper, _ incarnation: SimulatedIncarnation<App>
     ) {
       // A drawn moment is that of the machine's timer. Any other must be the time limit of a
-      // release.
+      // release, or, if anybody looks, the moment at which a banner changes.
       if let drawn = incarnation.drawn.firstIndex(of: moment) {
         sleeper.isTimer = true
         incarnation.drawn.remove(at: drawn)
-      } else if moment != world.now + Driver.releaseTime {
+      } else if moment != world.now + Driver.releaseTime, !incarnation.hasAudience {
         world.checker.report(
           .walls, incarnation.client, world.now, "a timer runs to the moment that chance drew",
           "to \(moment)")
@@ -498,6 +502,7 @@
       sleeperCount += 1
       sleeper.client = incarnation.client
       sleeper.number = sleeperCount
+      sleeper.due = moment
       sleepers.append(sleeper)
       world.sleep(incarnation.client, until: moment, sleeper: sleeperCount)
     }

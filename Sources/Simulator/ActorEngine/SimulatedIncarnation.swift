@@ -42,6 +42,10 @@
     /// The requests for pages that the client wants and has not sent yet.
     var fetches: [(id: RequestID, request: SimulatedSource<App>.Request)] = []
 
+    /// Whether an app reads the states that its machine publishes, and the last one it has read.
+    var hasAudience = false
+    var seen: ReplicaState<App.Model>?
+
     /// The result of a load.
     enum Loaded: Sendable {
       case found(DatedReplica<App.Model, App.Server.Place>?)

@@ -211,6 +211,8 @@
     var continuation: CheckedContinuation<Bool, Never>?
     var client = 0
     var number: UInt64 = 0
+    /// The moment at which it should end.
+    var due = Moment(milliseconds: 0)
     /// Whether it is the machine's timer.
     var isTimer = false
     /// Whether the sleep has ended.

@@ -42,6 +42,8 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
   private(set) var now = Moment.distantPast
   /// Something that an outbox said or did wrongly.
   package var lie: UserObjection?
+  /// The first change of a push that the input rejects.
+  fileprivate var rejected: MutationTicket?
 
   private struct Judged: Hashable, Sendable {
     var client: ClientID
@@ -135,6 +137,33 @@ extension OutboxUser {
     return nil
   }
 
+  package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
+    noteRejection(by: input, client)
+  }
+
+  /// Notes which change an input will reject, if it does.
+  mutating func noteRejection(by input: Body.Input, _ client: Body) {
+    check.rejected = nil
+    guard case .failed(let id, .rejected, _) = input, let outbox = client.local?.outbox,
+      case .pushing(let push) = outbox.status, push.id == id
+    else { return }
+    check.rejected = outbox.pending.first { $0.id == push.first }?.ticket
+  }
+
+  /// What a server rejects is not sent again by itself: its user decides, unless nothing is left to
+  /// decide.
+  private mutating func judgeRejection(_ outbox: Outbox<Model.Change>) {
+    guard let ticket = check.rejected else { return }
+    check.rejected = nil
+    switch outbox.state(of: ticket) {
+    case .setAside, .discarded, .overruled, nil: break
+    case .queued, .sent, .uncertain, .acknowledged:
+      check.lie =
+        check.lie
+        ?? UserObjection(.input, "\(ticket) was rejected, and waits for its user", "\(outbox)")
+    }
+  }
+
   /// Notes what every outbox user must know about an input.
   mutating func noteInput(_ effects: Body.Effects, _ client: Body, at now: Moment) {
     if let outbox = client.local?.outbox.client {
@@ -148,6 +177,7 @@ extension OutboxUser {
       last = max(last, pending.ticket)
     }
     check.note(effects.outbox.push, at: now)
+    if let outbox = client.local?.outbox { judgeRejection(outbox) }
   }
 
   /// Returns the signals that clear what keeps the outbox from sending, as far as signals can.

@@ -33,6 +33,7 @@ package struct PostsUser: ReconsideringUser {
 
   package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
     inPush = []
+    noteRejection(by: input, client)
     guard case .pushAnswered(let id, _) = input, let outbox = client.local?.outbox,
       case .pushing(let push) = outbox.status, push.id == id
     else { return }

@@ -194,7 +194,9 @@ package struct SmallView: ExplorableModel, Sendable {
 
   package func violation(of state: State) -> String? {
     guard let rule = SmallViewRule(rawValue: UInt8(truncatingIfNeeded: state.client & 15)) else {
-      return nil
+      // Otherwise the search would take states for one that differ.
+      let again = SmallViewRun(unpacking: state, in: self).packed(at: SmallView.now)
+      return again == state ? nil : "a packed state, unpacked and packed again, is another"
     }
     return "\(rule.oracle.rawValue): \(rule.text)"
   }

@@ -146,7 +146,7 @@ package struct SmallWorld: ExplorableModel, Sendable {
   // MARK: Steps
 
   package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    guard violation(of: state) == nil else { return }
+    guard broken(in: state) == nil else { return }
     var mayCommit = true
     var mayTick = true
     for index in 0..<clients {
@@ -199,7 +199,7 @@ package struct SmallWorld: ExplorableModel, Sendable {
   /// Whether all clients are live and up to date. True as well if another rule is broken, because
   /// that is reported on its own.
   package func isSettled(_ state: State) -> Bool {
-    guard violation(of: state) == nil else { return true }
+    guard broken(in: state) == nil else { return true }
     for index in 0..<clients where !client(index, of: state).isSettled { return false }
     return true
   }
@@ -230,11 +230,21 @@ package struct SmallWorld: ExplorableModel, Sendable {
   // MARK: Texts
 
   package func violation(of state: State) -> String? {
+    if let rule = broken(in: state) { return "\(rule.oracle.rawValue): \(rule.text)" }
     for index in 0..<clients {
-      guard let rule = SmallRule(rawValue: UInt8(truncatingIfNeeded: state[index] & 15)) else {
-        continue
+      // Otherwise the search would take states for one that differ.
+      let again = client(index, of: state).packed(at: SmallWorld.now, packing)
+      if again != state[index] { return "a packed client, unpacked and packed again, is another" }
+    }
+    return nil
+  }
+
+  /// The rule that a client has broken.
+  private func broken(in state: State) -> SmallRule? {
+    for index in 0..<clients {
+      if let rule = SmallRule(rawValue: UInt8(truncatingIfNeeded: state[index] & 15)) {
+        return rule
       }
-      return "\(rule.oracle.rawValue): \(rule.text)"
     }
     return nil
   }

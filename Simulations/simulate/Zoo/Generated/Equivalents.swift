@@ -4,6 +4,9 @@ import Foundation
 struct Equivalents {
   private var arguments: [(hunk: Mutant.Hunk, argument: String)] = []
 
+  /// The changes that are argued about.
+  var hunks: [Mutant.Hunk] { arguments.map(\.hunk) }
+
   /// The file's name in the Zoo's folder.
   static let file = "equivalent.txt"
 

@@ -102,8 +102,8 @@ struct GeneratedHunt: Sendable {
   }
 
   /// In which order attempts are made, and with which seeds: a moment in each world, what is short
-  /// and has no seeds, each world as long as the budget allows, what is long, and at last what is no
-  /// simulation.
+  /// and has no seeds, each world as long as the budget allows, what is long, and at last what is
+  /// no simulation.
   func plan(_ able: [Attempt]) -> [(attempt: Attempt, first: Int, count: Int)] {
     let seeded = able.filter { $0.rate != nil }
     let whole = able.filter {

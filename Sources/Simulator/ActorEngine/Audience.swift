@@ -1,0 +1,53 @@
+#if !hasFeature(Embedded)
+
+  internal import UpdateMachine
+
+  // The part of an app that shows what its machine tells: it reads the states that the machine
+  // publishes, as a screen does. Between two steps, what it has read last must be what is the case.
+
+  extension ActorEngine {
+    /// Begins to read, in every second process of a client; in the others nobody looks. No choice is
+    /// drawn for this, so that a token says it, too. Without faults nobody looks, so that a driver
+    /// gives the same run as a bare client: to wait for a banner takes steps.
+    func letAudienceRead(_ driver: Driver, _ incarnation: SimulatedIncarnation<App>) {
+      guard world.configuration.faults != .none,
+        (UInt64(incarnation.client) + incarnation.number) & 1 == 1
+      else { return }
+      incarnation.hasAudience = true
+      Task(executorPreference: executor) { [weak driver, weak incarnation] in
+        // The stream must not keep the driver: it ends when the driver is released.
+        guard let states = await driver?.states() else { return }
+        for await state in states { incarnation?.seen = state }
+      }
+    }
+
+    /// Checks that an app has been told of everything that it can see.
+    func judgeAudience(of client: Int) {
+      guard let incarnation = incarnations[client], incarnation.hasAudience, !executor.isStuck
+      else { return }
+      let body = world.clients[client].body
+      guard let seen = incarnation.seen else {
+        return world.checker.report(
+          .honesty, client, world.now, "an observer gets the present state at once", "nothing")
+      }
+      let isModel = seen.model.map(App.checksum) == body.model.map(App.checksum)
+      let status = body.isLoaded ? body.status : nil
+      let told = (seen.status, seen.pending.count, seen.local?.view.version)
+      let present = (status, body.pending.count, body.local?.view.version)
+      if !isModel || told != present {
+        world.checker.report(
+          .honesty, client, world.now, "the app is told of \(present), model \(isModel)", "\(told)")
+      }
+      let claim = body.freshness(at: world.now).claim
+      // A device wakes late, so the moment at which the banner changes may be over.
+      let isLate = sleepers.contains {
+        $0.client == client && !$0.isTimer && $0.due <= world.now
+      }
+      if seen.freshness.claim != claim, !isLate {
+        world.checker.report(
+          .honesty, client, world.now, "the app is told of \(claim)", "\(seen.freshness.claim)")
+      }
+    }
+  }
+
+#endif
