@@ -66,6 +66,26 @@ struct GeneratedBugTests {
       ])
   }
 
+  /// Two changes of a repeat's condition once swallowed what follows it, and one change was counted
+  /// twice if two operators made it.
+  @Test func `a condition is negated once, and a repeat's not at all`() throws {
+    let text = """
+      func go() {
+        if a == b { stop() }
+        repeat {
+          step()
+        } while left > 0
+        if left == 0 { stop() }
+      }
+
+      """
+    let all = try generation(text).drawn(1000, seed: 1)
+    #expect(Set(all.map { "\($0.change.range) \($0.change.replacement)" }).count == all.count)
+    let negated = all.filter { $0.change.kind == .negated }
+    #expect(Set(negated.map(\.change.replacement)) == ["!="])
+    #expect(negated.count == 2)
+  }
+
   @Test func `bounds are moved by one, and ends are exchanged`() throws {
     #expect(
       try changes(.bound) == [
@@ -81,7 +101,7 @@ struct GeneratedBugTests {
     #expect(try changes(.sign) == ["count += 1 → count -= 1"])
   }
 
-  @Test func `another parameter of the same type is taken, but no label`() throws {
+  @Test func `another parameter or property of the same type is taken, but no label`() throws {
     #expect(
       try changes(.wrongName) == [
         "if from < first, step.isWide { first = from } → "
@@ -100,12 +120,11 @@ struct GeneratedBugTests {
     #expect(
       try changes(.statementLeftOut) == [
         "if from < first, step.isWide { first = from } → if from < first, step.isWide {  }",
-        "last = max(to, best) → ", "count += 1 → ", "case .wide: grow() → case .wide:",
-        "shrink() → ", "tell() → ",
+        "last = max(to, best) → ", "count += 1 → ", "shrink() → ", "tell() → ",
       ])
     #expect(try changes(.resetLeftOut) == ["notes.removeAll() → "])
-    #expect(
-      try changes(.branchLeftOut) == ["if from < first, step.isWide { first = from } → "])
+    // To leave out the only statement of one line does the same.
+    #expect(try changes(.branchLeftOut) == [])
     #expect(
       try changes(.caseLeftOut) == [
         "case .wide: grow() → case .wide: break", "shrink()|tell() → break",
@@ -162,7 +181,11 @@ struct GeneratedBugTests {
     let other = try #require(
       try generation().drawn(1000, seed: 1).first { $0.change.kind == .sign })
     #expect(known.argument(for: other) == nil)
-    for malformed in ["in Sources/B.swift\n-a\n+b\n", "Why.\n\n-a\n+b\n"] {
+    let malformed = [
+      "in Sources/B.swift\n-a\n+b\n", "Why.\n\n-a\n+b\n", "Why.\n\nin Sources/B.swift\n-a\n\n",
+      "Why.\n\nin Sources/B.swift\n-a\n+b\n-c\n", "Why.\n\nin Tests/B.swift\n-a\n+b\n", "Why.\n",
+    ]
+    for malformed in malformed {
       #expect(throws: FileError.self) { try Equivalents(text: malformed) }
     }
   }
@@ -187,10 +210,12 @@ struct GeneratedBugTests {
     catches[1].oracle = "conform"
     catches[1].attempt = attempts.first { $0.kind == .conversation }
     catches[2].equivalence = "nobody sees it"
+    catches[4].runs = 9
     catches[3].reached = []
     let report = GeneratedReport(
       seed: 3, coreSeconds: 60, sites: 40, generated: mutants, refused: [mutants[5]],
       catches: catches)
+    #expect(report.foundThoughArgued.isEmpty)
     let row = report.total
     #expect(row.generated == 6 && row.compiled == 5 && row.reached == 4 && row.counted == 3)
     #expect(row.foundBySimulation == 1 && row.found == 2 && row.survived == 1)
@@ -198,10 +223,17 @@ struct GeneratedBugTests {
     #expect(report.survivors.map(\.mutant.name) == [mutants[4].name])
     #expect(
       report.text.hasSuffix(
-        "Of 3 bugs that nobody chose and that were reached, simulation found 1 (33.3 %), and with "
-          + "conversations 2 (66.7 %)"))
+        "Of 3 bugs that nobody chose and that were reached, simulation found 1 (33.3 %, ± 53.3), "
+          + "and with processes and conversations 2 (66.7 %)"))
     #expect(try report.json().hasPrefix("{\"bugs\":[{"))
     #expect(try report.json().contains("\"foundBySimulation\":1,\"generated\":6,\"reached\":4"))
+  }
+
+  @Test func `without a bug that counts there is no rate`() throws {
+    let report = GeneratedReport(
+      seed: 3, coreSeconds: 60, sites: 40, generated: [], refused: [], catches: [])
+    #expect(report.total.simulationRate == nil)
+    #expect(report.text.hasSuffix("No bug that was drawn was reached."))
   }
 
   @Test func `a budget in seconds is a number of seeds in every world`() {
@@ -210,5 +242,58 @@ struct GeneratedBugTests {
     let directory = attempts[0]
     #expect(directory.name == "directory" && directory.seeds(2) == directory.seeds(1) * 2)
     #expect(directory.words(from: 5, 9).suffix(4) == ["--first", "5", "--seeds", "9"])
+  }
+
+  private func hunt(_ coreSeconds: Double) -> GeneratedHunt {
+    let folder = URL(fileURLWithPath: "/package")
+    return GeneratedHunt(
+      package: ScratchPackage(original: folder, copy: folder), attempts: Attempt.all(in: folder),
+      coreSeconds: coreSeconds, jobs: 1)
+  }
+
+  @Test func `more seconds never mean fewer seeds, and no more than the budget is spent`() {
+    var last: [String: Int] = [:]
+    for seconds in [1.0, 5, 14, 20, 40, 59, 60, 61, 120, 600] {
+      let hunt = hunt(seconds)
+      var seeds: [String: Int] = [:]
+      var spent = 0.0
+      for (attempt, first, count) in hunt.plan(hunt.attempts) where attempt.kind != .conversation {
+        guard let rate = attempt.rate else {
+          spent += Double(attempt.seconds)
+          continue
+        }
+        #expect(first == seeds[attempt.name, default: 0] + 1)
+        seeds[attempt.name, default: 0] += count
+        spent += Double(count) / Double(rate)
+      }
+      #expect(spent <= seconds)
+      if seconds > 60 || seconds < 30 {
+        for (name, count) in last {
+          #expect(seeds[name, default: 0] >= count, "\(seconds) \(name)")
+        }
+        last = seeds
+      }
+    }
+  }
+
+  @Test func `what says nothing finds nothing, and a hang is not the simulator's`() throws {
+    let hunt = hunt(60)
+    let mutant = try #require(try generation().drawn(1, seed: 1).first)
+    func read(_ end: ChildProcess.End, _ name: String, _ variant: [String] = []) -> GeneratedCatch {
+      var result = GeneratedCatch(mutant: mutant)
+      hunt.read(end, of: hunt.attempts.first { $0.name == name }!, variant, &result)
+      return result
+    }
+    #expect(read(.init(isStarted: false), "directory").unclear == ["directory"])
+    #expect(read(.init(output: "garbled", code: 2), "directory").unclear == ["directory"])
+    #expect(read(.init(code: 2), "explore").unclear == ["explore"])  // Out of memory.
+    #expect(read(.init(code: 1), "explore").isFoundBySimulation)
+    #expect(read(.init(code: 1), "plants", ["--plant", "p"]).oracle == nil)
+    #expect(read(.init(code: 0), "plants", ["--plant", "p"]).oracle == "p is not found out")
+    #expect(read(.init(code: 2), "scenario").oracle == "scenario")
+    #expect(!read(.init(code: 1), "crash").isFoundBySimulation)
+    let hang = read(.init(isOverdue: true), "directory")
+    #expect(hang.oracle == "hang" && !hang.isFoundBySimulation)
+    #expect(read(.init(), "directory").oracle == "trap")
   }
 }

@@ -14,6 +14,8 @@ struct ChildProcess {
     var code: Int32?
     /// Whether it was killed because its time was up.
     var isOverdue = false
+    /// Whether there was a process at all.
+    var isStarted = true
   }
 
   /// - Parameter limit: the time after which it is killed; `nil`: never.
@@ -37,7 +39,9 @@ struct ChildProcess {
     process.standardOutput = pipe
     process.standardError = pipe
     process.standardInput = FileHandle.nullDevice
-    do { try process.run() } catch { return End(output: "\(executable): \(error)") }
+    do { try process.run() } catch {
+      return End(output: "\(executable): \(error)", isStarted: false)
+    }
     let id = process.processIdentifier
     let start = ContinuousClock.now
     let watch = DispatchSource.makeTimerSource(queue: .global())

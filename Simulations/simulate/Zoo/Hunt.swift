@@ -112,7 +112,7 @@ struct Hunt: Sendable {
   /// shrinking.
   private static let grace = 8
   /// The memory limit of a mutant's process, in kilobytes, where the system supports it.
-  private static let memory = 4_000_000
+  static let memory = 4_000_000
 
   /// Hunts all mutants, or fewer if interrupted. Returns the results in the order of the list.
   func hunt(_ mutants: [Mutant], _ console: Console) -> [Catch] {
@@ -193,6 +193,8 @@ struct Hunt: Sendable {
       result.isHung = technique != .explorer
       // It may have been found, and have hung only while it was made small.
       if technique != .explorer { readFirstWord(end.output, &result) }
+    } else if !end.isStarted {
+      return result
     } else if end.code == nil || end.code.map({ $0 > 130 }) == true {
       result.oracle = "trap"
       result.milliseconds = milliseconds

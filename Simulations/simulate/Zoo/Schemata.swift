@@ -72,21 +72,22 @@ struct Schemata {
       let change = Change(mutant: mutant.name, range: found[0], replacement: replacement)
       mine.append(try settled(change, hunk))
     }
-    try checkBrackets(mutant, mine)
+    try checkBrackets(mutant.name, mine)
     changes += mine
   }
 
   /// Adds a generated change, which lies in one body.
-  mutating func add(_ mutant: GeneratedMutant) {
-    changes.append(
-      Change(
-        mutant: mutant.name, range: mutant.change.range,
-        replacement: Array(mutant.change.replacement.utf8)))
+  mutating func add(_ mutant: GeneratedMutant) throws(Inapplicable) {
+    let change = Change(
+      mutant: mutant.name, range: mutant.change.range,
+      replacement: Array(mutant.change.replacement.utf8))
+    try checkBrackets(mutant.name, [change])
+    changes.append(change)
   }
 
   /// Checks that a change closes each bracket that it opens. Otherwise the compiler would complain
   /// about everything after it.
-  private func checkBrackets(_ mutant: Mutant, _ mine: [Change]) throws(Inapplicable) {
+  private func checkBrackets(_ mutant: String, _ mine: [Change]) throws(Inapplicable) {
     for body in bodies.bodies {
       let inside = mine.filter { body.range.contains($0.range) }
       if inside.isEmpty { continue }
@@ -94,7 +95,7 @@ struct Schemata {
         _ = try BodyText(changed(body.range, inside))
       } catch {
         throw Inapplicable(
-          mutant: mutant.name, message: "\(file): with the change there is \(error.found)")
+          mutant: mutant, message: "\(file): with the change there is \(error.found)")
       }
     }
   }

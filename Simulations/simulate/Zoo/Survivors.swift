@@ -35,10 +35,12 @@ extension Hunt {
     for attempt in Attempt.all(in: package.original) where attempt.kind == .conversation {
       if Interrupt.wasAsked { return survivor }
       let end = run(number, attempt.words)
-      if !end.succeeded { survivor.conversations.append(attempt.name) }
+      if Interrupt.wasAsked { return survivor }
+      if !end.succeeded, !end.isOverdue { survivor.conversations.append(attempt.name) }
     }
     let path = package.copy.appending(path: ".build/reach-survivor").path
     let file = try ReachFile(path, bodies: bodies.count)
+    defer { try? FileManager.default.removeItem(atPath: path) }
     let few = Budget(seeds: min(budget.seeds, 500), seconds: budget.seconds)
     // Until it is entered, a change changes nothing.
     _ = run(

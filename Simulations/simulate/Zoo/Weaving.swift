@@ -36,7 +36,13 @@ extension Schemata {
           complaints.append("\(error.mutant): \(error.message)")
         }
       }
-      for mutant in generated where mutant.file == file { schemata.add(mutant) }
+      for mutant in generated where mutant.file == file {
+        do throws(Schemata.Inapplicable) {
+          try schemata.add(mutant)
+        } catch {
+          complaints.append("\(error.mutant): \(error.message)")
+        }
+      }
       schemata.reach = reach
       files[file] = Data(schemata.woven().utf8)
       reach = schemata.reach

@@ -13,7 +13,8 @@ extension Simulate {
       copies the package and builds the copy with all mutants; each process turns one of them on.
       It hunts each mutant with simulate run, until a check fails or the seeds are used up. Then
       simulate explore hunts the survivors, except for those in the driver. A mutant that crashes
-      counts as found; a mutant that never ends does not.
+      counts as found; a mutant that never ends does not. Of a survivor it also says whether its
+      world enters the changed code, and whether conform, scenario or check find it.
 
         --only NAME,…   hunt these mutants only
         --seeds N       runs for each mutant (20000)
@@ -33,23 +34,27 @@ extension Simulate {
         --scratch FOLDER
                         where the copy goes (.build/zoo)
 
-      Bugs that nobody chose:
-        --generate N    make N bugs, and hunt them instead of the folder's: an operator negates a condition, moves
-                        a bound, leaves out a statement, takes a wrong name, swaps two statements …
-                        It hunts each with every world and engine that enters the changed function,
-                        the explorer, killed processes, and then with recorded conversations
+      Generated mutants, which nobody chose:
+        --generate N    make N mutants, and hunt them instead of the folder's: an operator negates a
+                        condition, moves a bound, leaves out a statement, takes a wrong name, swaps
+                        two statements … Each is hunted with every world and engine that enters the
+                        changed function, with the explorer, with planted servers and with killed
+                        processes, and then with recorded conversations. A hundred take an hour of
+                        two cores. equivalent.txt beside the folder's mutants names those that are
+                        argued to be no bugs
         --known         hunt the folder's, too; one build has all
-        --seed S        which bugs are drawn (1); fewer are the first of more
+        --seed S        which are drawn (1); fewer are the first of more
         --in PATH,…     only those in these folders of Sources, such as UpdateMachine/Machine
         --core-seconds N
-                        the budget for each bug in simulation (60); a fixed table makes it a number
-                        of seeds, so that the result is the same on any machine
+                        the budget for each in simulation (60); a fixed table makes it a number of
+                        seeds, so that the result is the same on any machine
         --at-least P    exit code 1 if simulation finds less than P percent of those reached
         --list, --json, --jobs, --from, --package-path and --scratch, as above
 
       Exit codes:
-        0    every mutant was found
-        1    a mutant survived
+        0    every mutant of the folder was found; of the generated ones, enough
+        1    one of the folder survived; or fewer than --at-least were found, or one that is argued
+             to be no bug
         2    bad usage, or a mutant does not apply or does not compile
         130  interrupted; the results so far are printed
       """,
@@ -62,25 +67,34 @@ extension Simulate {
     let package = ScratchPackage(original: options.root, copy: options.scratch)
     let files = try package.read()
     let generation = try options.generated.map { _ in try Generation(files) }
-    let drawn = generation?.drawn(options.generated ?? 0, seed: options.seed, in: options.rooms)
+    let mutants = try options.mutants()
+    let equivalents = try Equivalents(options.from)
+    let numbers = Set(mutants.map { Schemata.number(of: $0.name) })
+    let drawn = generation?.drawn(
+      options.generated ?? 0, seed: options.seed, in: options.rooms, besides: numbers)
     if let drawn, drawn.isEmpty {
       throw UsageError(
         message: "nothing can be changed in \(options.rooms.joined(separator: ",")). "
           + "--in needs folders of Sources, such as UpdateMachine/Machine")
     }
-    let mutants = try options.mutants()
     let chosen = options.huntsFolder ? try options.chosen(mutants) : []
     if options.listsOnly {
       for mutant in chosen { console.out(listed(mutant)) }
       for mutant in drawn ?? [] { console.out("\(mutant.name)\n\(mutant.difference)\n") }
       return .success
     }
-    let copy = try CompiledBugs(drawn ?? [], mutants, files, package, console)
+    let copy = try CompiledBugs(drawn ?? [], mutants, equivalents, files, package, console)
     if Interrupt.wasAsked { return .interrupted }
     var code = ExitCode.success
     if options.huntsFolder { code = try huntFolder(chosen, copy, options, console) }
     if code == .interrupted { return code }
     if let drawn, let generation {
+      let hunt = Hunt(
+        executable: package.executable("simulate").path, technique: .noSwarm,
+        budget: options.budget, shrinking: 0, jobs: options.jobs)
+      if !options.huntsFolder, let complaint = zooComplaint(hunt) {
+        throw FileError(message: complaint)
+      }
       let sites = generation.sites.count
       let other = try huntGenerated(drawn, of: sites, copy, options, console)
       if other != .success { code = other }

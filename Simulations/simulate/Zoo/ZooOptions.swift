@@ -58,7 +58,9 @@ struct ZooOptions {
     generated = try arguments.number("--generate", in: 1...100_000)
     huntsFolder = generated == nil || arguments.has("--known")
     seed = UInt64(try arguments.number("--seed", in: 0...1_000_000_000) ?? 1)
-    rooms = arguments.values["--in"]?.split(separator: ",").map(String.init) ?? []
+    rooms = (arguments.values["--in"] ?? "").split(separator: ",").map { path in
+      path.split(separator: "/").joined(separator: "/")
+    }
     coreSeconds = Double(try arguments.number("--core-seconds", in: 1...100_000) ?? 60)
     least = try arguments.number("--at-least", in: 0...100).map(Double.init)
     try checkTogether(arguments)

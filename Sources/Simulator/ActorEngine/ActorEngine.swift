@@ -490,11 +490,13 @@
       until moment: Moment, _ sleeper: SimulatedSleeper, _ incarnation: SimulatedIncarnation<App>
     ) {
       // A drawn moment is that of the machine's timer. Any other must be the time limit of a
-      // release, or, if anybody looks, the moment at which a banner changes.
+      // release, or, if anybody observes, the moment at which a banner changes.
       if let drawn = incarnation.drawn.firstIndex(of: moment) {
         sleeper.isTimer = true
         incarnation.drawn.remove(at: drawn)
-      } else if moment != world.now + Driver.releaseTime, !incarnation.hasAudience {
+      } else if incarnation.hasAudience, moment != world.now + Driver.releaseTime {
+        sleeper.isAlarm = true
+      } else if moment != world.now + Driver.releaseTime {
         world.checker.report(
           .walls, incarnation.client, world.now, "a timer runs to the moment that chance drew",
           "to \(moment)")

@@ -6,9 +6,10 @@
   // publishes, as a screen does. Between two steps, what it has read last must be what is the case.
 
   extension ActorEngine {
-    /// Begins to read, in every second process of a client; in the others nobody looks. No choice is
-    /// drawn for this, so that a token says it, too. Without faults nobody looks, so that a driver
-    /// gives the same run as a bare client: to wait for a banner takes steps.
+    /// Begins to read, in every second process of a client; in the others nobody observes. No
+    /// choice is drawn for this, so a replayed token makes the same one. Without faults nobody
+    /// observes, so that a driver gives the same run as a bare client: to wait for a banner takes
+    /// steps.
     func letAudienceRead(_ driver: Driver, _ incarnation: SimulatedIncarnation<App>) {
       guard world.configuration.faults != .none,
         (UInt64(incarnation.client) + incarnation.number) & 1 == 1
@@ -21,7 +22,8 @@
       }
     }
 
-    /// Checks that an app has been told of everything that it can see.
+    /// Checks that an app has been told of the model, the view, the status, what is pending and the
+    /// banner as they are.
     func judgeAudience(of client: Int) {
       guard let incarnation = incarnations[client], incarnation.hasAudience, !executor.isStuck
       else { return }
@@ -41,7 +43,7 @@
       let claim = body.freshness(at: world.now).claim
       // A device wakes late, so the moment at which the banner changes may be over.
       let isLate = sleepers.contains {
-        $0.client == client && !$0.isTimer && $0.due <= world.now
+        $0.client == client && $0.isAlarm && $0.due <= world.now
       }
       if seen.freshness.claim != claim, !isLate {
         world.checker.report(

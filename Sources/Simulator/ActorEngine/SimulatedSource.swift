@@ -213,8 +213,9 @@
     var number: UInt64 = 0
     /// The moment at which it should end.
     var due = Moment(milliseconds: 0)
-    /// Whether it is the machine's timer.
+    /// Whether it is the machine's timer, or waits for the moment at which a banner changes.
     var isTimer = false
+    var isAlarm = false
     /// Whether the sleep has ended.
     private(set) var isOver = false
 

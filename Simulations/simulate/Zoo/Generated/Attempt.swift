@@ -3,8 +3,9 @@ import Simulator
 
 /// One way in which a generated bug may be found.
 struct Attempt: Sendable {
-  /// What finds it, from the strictest measure to the mildest.
-  enum Kind: Int, Sendable { case simulation, conversation }
+  /// What finds it. Only simulations are repeatable and draw what happens. Real processes that are
+  /// killed are neither.
+  enum Kind: Sendable { case simulation, processes, conversation }
 
   var kind: Kind
   /// What the report calls it: "ledger", "ledger actor", "explore messages", "check".
@@ -19,17 +20,22 @@ struct Attempt: Sendable {
   var rate: Int?
   /// About the seconds that it takes, if it has no seeds.
   var seconds = 1
+  /// What is added to the words, one run for each.
+  var variants: [[String]] = [[]]
+  /// Whether every run must find something: what its server does wrong. Otherwise none may.
+  var mustFind = false
 
   /// The seeds of a budget.
-  func seeds(_ seconds: Double) -> Int { max(1, Int(Double(rate ?? 0) * seconds)) }
+  func seeds(_ seconds: Double) -> Int { Int(Double(rate ?? 0) * seconds) }
 
   /// The words for some seeds.
   func words(from first: Int, _ count: Int) -> [String] {
     rate == nil ? words : words + ["--first", "\(first)", "--seeds", "\(count)"]
   }
 
-  /// Every world in both engines, the small worlds of the explorer, killed processes; then what is
-  /// no simulation: recorded conversations, scenarios with golden output, recordings of a server.
+  /// Every world in both engines, the small worlds of the explorer, servers that break their
+  /// contracts, killed processes; then what is no simulation: recorded conversations, scenarios
+  /// with golden output, recordings of a server.
   static func all(in package: URL) -> [Attempt] {
     let rates: [(LibraryWorld, value: Int, actor: Int)] = [
       (.directory, 1070, 109), (.messages, 154, 39), (.posts, 83, 28), (.ledger, 79, 38),
@@ -57,7 +63,11 @@ struct Attempt: Sendable {
         kind: .simulation, name: "explore messages",
         words: ["explore", "--json", "--world", "messages"], seconds: 3),
       Attempt(
-        kind: .simulation, name: "crash", product: "crash", words: ["--rounds", "60"], seconds: 5),
+        kind: .simulation, name: "plants",
+        words: ["run", "--until-failure", "--jobs", "1", "--shrink", "0", "--seeds", "100"],
+        seconds: 9, variants: Plant.known.map { ["--plant", $0.name] }, mustFind: true),
+      Attempt(
+        kind: .processes, name: "crash", product: "crash", words: ["--rounds", "60"], seconds: 5),
       Attempt(kind: .conversation, name: "conform", words: ["conform"]),
       Attempt(
         kind: .conversation, name: "scenario",

@@ -3,6 +3,8 @@ import Foundation
 /// The bugs that compile, in a copy that is built.
 struct CompiledBugs {
   let package: ScratchPackage
+  /// What is argued to be no bug.
+  let equivalents: Equivalents
   var compiled: [GeneratedMutant]
   var refused: [GeneratedMutant] = []
   var bodies: BodyNumbers
@@ -15,10 +17,11 @@ struct CompiledBugs {
   ///   - known: the Zoo's, which are in the copy as well.
   ///   - files: the package's, by their paths.
   init(
-    _ drawn: [GeneratedMutant], _ known: [Mutant], _ files: [String: Data],
-    _ package: ScratchPackage, _ console: Console
+    _ drawn: [GeneratedMutant], _ known: [Mutant], _ equivalents: Equivalents,
+    _ files: [String: Data], _ package: ScratchPackage, _ console: Console
   ) throws {
     self.package = package
+    self.equivalents = equivalents
     var memory = RefusedBugs(in: package, files)
     refused = drawn.filter(memory.contains)
     compiled = drawn.filter { !memory.contains($0) }
@@ -32,31 +35,44 @@ struct CompiledBugs {
         console.progress(nil)
         return
       } catch {
-        let guilty = guilty(error)
-        guard !guilty.isEmpty else { throw FileError(message: error.message) }
-        let more = compiled.filter { guilty.contains($0.name) }
-        memory.add(more)
-        refused += more
-        compiled.removeAll { guilty.contains($0.name) }
+        if Interrupt.wasAsked { return }
+        let (guilty, suspects) = guilty(error)
+        guard !(guilty.isEmpty && suspects.isEmpty) else { throw FileError(message: error.message) }
+        memory.add(compiled.filter { guilty.contains($0.name) })
+        // Suspects are left out this time only if nothing is certain.
+        let left = guilty.isEmpty ? suspects : guilty
+        refused += compiled.filter { left.contains($0.name) }
+        compiled.removeAll { left.contains($0.name) }
       }
     }
-    if !Interrupt.wasAsked { throw FileError(message: "the copy could not be built") }
+    if Interrupt.wasAsked { return }
+    throw FileError(
+      message: "\(CompiledBugs.builds) builds were not enough: the compiler still refuses some. "
+        + "Try again; it goes on from here")
   }
 
-  /// The bugs about which the compiler complains. If it complains about the end of a function,
-  /// and not about one of its bugs, those that leave something out may have left out a result.
-  private func guilty(_ error: ScratchPackage.Unbuildable) -> Set<String> {
+  /// The bugs about which the compiler complains, and those about which it may. It may be about all
+  /// bugs of a function if it complains about the function's end; most likely about those that
+  /// leave something out, which may be the result.
+  private func guilty(
+    _ error: ScratchPackage.Unbuildable
+  ) -> (certain: Set<String>, suspects: Set<String>) {
     let kinds = Dictionary(uniqueKeysWithValues: compiled.map { ($0.name, $0.change.kind) })
     let leavesOut: [MutationOperator] = [
       .caseLeftOut, .branchLeftOut, .statementLeftOut, .resetLeftOut, .earlyReturn,
     ]
-    var guilty: Set<String> = []
+    var certain: Set<String> = []
+    var suspects: Set<String> = []
     for names in error.guilty {
       let ours = names.filter { kinds[$0] != nil }
-      let likely = ours.count > 1 ? ours.filter { leavesOut.contains(kinds[$0]!) } : ours
-      guilty.formUnion(likely.isEmpty ? ours : likely)
+      if ours.count == 1 {
+        certain.formUnion(ours)
+      } else {
+        let likely = ours.filter { name in kinds[name].map(leavesOut.contains) ?? false }
+        suspects.formUnion(likely.isEmpty ? ours : likely)
+      }
     }
-    return guilty
+    return (certain, suspects.subtracting(certain))
   }
 }
 
@@ -77,7 +93,8 @@ private struct RefusedBugs {
   }
 
   private func line(_ mutant: GeneratedMutant) -> String {
-    "\(sums[mutant.file] ?? 0) \(mutant.name)"
+    let change = mutant.change.replacement.split(whereSeparator: \.isNewline).joined(separator: " ")
+    return "\(sums[mutant.file] ?? 0) \(mutant.name) \(change)"
   }
 
   func contains(_ mutant: GeneratedMutant) -> Bool { lines.contains(line(mutant)) }

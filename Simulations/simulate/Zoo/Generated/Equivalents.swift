@@ -17,40 +17,42 @@ struct Equivalents {
     try self.init(text: String(decoding: data, as: UTF8.self))
   }
 
-  /// Reads entries, one after the other. Each is an argument, and the change after an empty line,
-  /// as `zoo --generate` prints it.
+  /// Reads entries, one after the other. Each is an argument, an empty line, and the change, as
+  /// `zoo --generate` prints it: "in FILE", and lines with "-" and "+".
   init(text: String) throws(FileError) {
     var argument: [String] = []
     var hunk: Mutant.Hunk?
-    var file = ""
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-    {
-      switch line.first {
-      case "#": continue
-      case "-" where !file.isEmpty:
-        if hunk == nil {
-          hunk = Mutant.Hunk(file: file, search: [], replacement: [], line: index + 1)
-        }
-        hunk?.search.append(String(line.dropFirst()))
-      case "+" where hunk != nil: hunk?.replacement.append(String(line.dropFirst()))
-      default:
-        if let done = hunk {
-          arguments.append((done, argument.joined(separator: " ")))
-          (hunk, argument, file) = (nil, [], "")
-        }
-        if line.hasPrefix("in Sources/"), !argument.isEmpty {
-          file = String(line.dropFirst("in ".count))
-        } else if !file.isEmpty || line.first == "-" || line.first == "+" {
-          throw FileError(
-            message:
-              "\(Equivalents.file):\(index + 1): expected an argument, \"in FILE\", and then "
-              + "lines with \"-\" and \"+\"")
-        } else if !line.isEmpty {
+    func malformed(_ line: Int) -> FileError {
+      FileError(
+        message:
+          "\(Equivalents.file):\(line): expected an argument, an empty line, \"in FILE\", and "
+          + "then lines with \"-\" and \"+\"")
+    }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
+      if line.hasPrefix("#") { continue }
+      let rest = String(line.dropFirst())
+      switch (line.first, hunk) {
+      case ("-", let old?) where old.replacement.isEmpty: hunk?.search.append(rest)
+      case ("+", let old?) where !old.search.isEmpty: hunk?.replacement.append(rest)
+      case ("-", _), ("+", _): throw malformed(index + 1)
+      case (nil, let done?):
+        if done.search.isEmpty || done.replacement.isEmpty { throw malformed(index + 1) }
+        arguments.append((done, argument.joined(separator: " ")))
+        (hunk, argument) = (nil, [])
+      case (nil, nil): break
+      case (_, _?): throw malformed(index + 1)
+      case (_, nil):
+        guard line.hasPrefix("in ") else {
           argument.append(String(line))
+          continue
         }
+        let file = String(line.dropFirst("in ".count))
+        if argument.isEmpty || !file.hasPrefix("Sources/") { throw malformed(index + 1) }
+        hunk = Mutant.Hunk(file: file, search: [], replacement: [], line: index + 1)
       }
     }
-    if let done = hunk { arguments.append((done, argument.joined(separator: " "))) }
+    if hunk != nil || !argument.isEmpty { throw malformed(lines.count) }
   }
 
   /// Why a bug is none; `nil`: nobody has argued that.

@@ -7,7 +7,6 @@ extension Simulate {
     _ drawn: [GeneratedMutant], of sites: Int, _ copy: CompiledBugs, _ options: ZooOptions,
     _ console: Console
   ) throws -> ExitCode {
-    let equivalents = try Equivalents(options.from)
     let hunt = GeneratedHunt(
       package: copy.package, attempts: Attempt.all(in: options.root),
       coreSeconds: options.coreSeconds, jobs: options.jobs)
@@ -15,7 +14,7 @@ extension Simulate {
     if Interrupt.wasAsked { return .interrupted }
     var catches = hunt.hunt(copy.compiled, copy.bodies, reach, console)
     for index in catches.indices {
-      catches[index].equivalence = equivalents.argument(for: catches[index].mutant)
+      catches[index].equivalence = copy.equivalents.argument(for: catches[index].mutant)
     }
     let report = GeneratedReport(
       seed: options.seed, coreSeconds: options.coreSeconds, sites: sites,
@@ -24,11 +23,13 @@ extension Simulate {
     if Interrupt.wasAsked { console.out("Interrupted. These are the results so far.") }
     if options.json { console.out(try report.json()) }
     if Interrupt.wasAsked { return .interrupted }
-    guard let least = options.least, report.total.simulationRate < least else { return .success }
+    if !report.foundThoughArgued.isEmpty { return .failure }
+    guard let least = options.least else { return .success }
+    let rate = report.total.simulationRate
+    if let rate, rate >= least { return .success }
     console.error(
-      String(
-        format: "simulation found %.1f %% of those reached; --at-least asks for %.1f %%",
-        report.total.simulationRate, least))
+      "simulation found \(rate.map { String(format: "%.1f %%", $0) } ?? "nothing, for nothing was reached"), "
+        + "and --at-least asks for \(Int(least)) %")
     return .failure
   }
 }

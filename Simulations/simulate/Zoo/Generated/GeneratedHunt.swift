@@ -4,19 +4,23 @@ import Simulator
 /// What became of one generated bug.
 struct GeneratedCatch: Sendable {
   var mutant: GeneratedMutant
-  /// The names of the attempts that enter its body.
+  /// The names of the attempts that enter its body, and whether one of them is a simulation.
   var reached: [String] = []
+  var isReachedBySimulation = false
   /// The attempt that found it.
   var attempt: Attempt?
-  /// An oracle's full name, "trap", "hang", "explorer" or the command; `nil`: nothing found it.
+  /// An oracle's full name, "trap", "hang", "explore" or the command; `nil`: nothing found it.
   var oracle: String?
   /// The runs until it was found, or in which nothing objected.
   var runs: Int64 = 0
+  /// Attempts that ended in a way that says nothing: out of memory, not started.
+  var unclear: [String] = []
   /// Why it is no bug, if a person has argued that.
   var equivalence: String?
 
   var isFound: Bool { oracle != nil }
-  var isFoundBySimulation: Bool { attempt?.kind == .simulation }
+  /// Whether a check of the simulator objects. Nothing objects to a run that never ends.
+  var isFoundBySimulation: Bool { attempt?.kind == .simulation && oracle != "hang" }
 }
 
 /// Hunts generated bugs, each process with one of them.
@@ -28,10 +32,11 @@ struct GeneratedHunt: Sendable {
   var coreSeconds: Double
   var jobs: Int
 
-  /// The seconds of the first look in each world.
-  private static let firstLook = 0.5
-  /// How many times longer than expected an attempt may take before it counts as one that hangs.
-  private static let patience = 10.0
+  /// The seconds for which each attempt with seeds runs to see what it enters.
+  private static let lookForReach = 3.0
+  /// How many times longer than expected an attempt may take before it counts as one that hangs,
+  /// and how many seconds beyond that, for a machine that is slow or busy.
+  private static let (patience, grace) = (10.0, 20.0)
 
   // MARK: Reach
 
@@ -54,11 +59,17 @@ struct GeneratedHunt: Sendable {
     let name = attempt.name.split(separator: " ").joined(separator: "-")
     let path = package.copy.appending(path: ".build/reach-\(name)").path
     let file = try ReachFile(path, bodies: bodies)
-    let words = attempt.words(from: 1, attempt.seeds(3))
-    let end = run(attempt, words, mutant: 0, reach: path, seconds: Double(attempt.seconds))
-    if !end.succeeded, !Interrupt.wasAsked {
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let look = GeneratedHunt.lookForReach
+    let words = attempt.words(from: 1, attempt.seeds(look))
+    for variant in attempt.variants where !Interrupt.wasAsked {
+      let all = words + variant
+      let seconds = max(Double(attempt.seconds), look)
+      let end = run(attempt, all, mutant: 0, reach: path, seconds: seconds)
+      if end.code == (attempt.mustFind ? 1 : 0) || Interrupt.wasAsked { continue }
+      let how = end.isOverdue ? "takes too long" : "ends with exit code \(end.code ?? -1)"
       throw FileError(
-        message: "without any bug, \(attempt.product) \(words.joined(separator: " ")) fails:\n"
+        message: "without any bug, \(attempt.product) \(all.joined(separator: " ")) \(how):\n"
           + end.output.suffix(2000))
     }
     return file.counts()
@@ -84,72 +95,103 @@ struct GeneratedHunt: Sendable {
     return results.compactMap { $0 }
   }
 
-  /// Hunts one bug with the attempts that reach it: first all of them for a moment, and then each
-  /// as long as the budget allows.
+  /// Hunts one bug with the attempts that reach it.
   private func hunt(_ mutant: GeneratedMutant, _ reaching: [Int]) -> GeneratedCatch {
     var result = GeneratedCatch(mutant: mutant)
     let able = reaching.map { attempts[$0] }
     result.reached = able.map(\.name)
+    result.isReachedBySimulation = able.contains { $0.kind == .simulation }
     let number = Schemata.number(of: mutant.name)
     for (attempt, first, count) in plan(able) where !Interrupt.wasAsked {
       let words = attempt.words(from: first, count)
       let seconds = attempt.rate.map { Double(count) / Double($0) } ?? Double(attempt.seconds)
-      let end = run(attempt, words, mutant: number, reach: nil, seconds: seconds)
-      read(end, of: attempt, &result)
+      for variant in attempt.variants where !result.isFound && !Interrupt.wasAsked {
+        let end = run(
+          attempt, words + variant, mutant: number, reach: nil, seconds: seconds)
+        read(end, of: attempt, variant, &result)
+      }
       if result.isFound { break }
     }
     return result
   }
 
-  /// In which order attempts are made, and with which seeds: a moment in each world, what is short
-  /// and has no seeds, each world as long as the budget allows, what is long, and at last what is
-  /// no simulation.
+  /// In which order attempts are made, and with which seeds: each world for a twelfth of its share;
+  /// what has no seeds, as far as half of the budget goes, the shortest first; then the rest of
+  /// each world's share; and at last what is no simulation. The sum of all simulation is the
+  /// budget.
   func plan(_ able: [Attempt]) -> [(attempt: Attempt, first: Int, count: Int)] {
     let seeded = able.filter { $0.rate != nil }
-    let whole = able.filter {
-      $0.rate == nil && $0.kind == .simulation && Double($0.seconds) <= coreSeconds / 2
+    var left = coreSeconds
+    var whole: [Attempt] = []
+    let byLength = able.filter { $0.rate == nil && $0.kind != .conversation }
+      .enumerated().sorted { ($0.element.seconds, $0.offset) < ($1.element.seconds, $1.offset) }
+    for (_, attempt) in byLength {
+      let least = seeded.isEmpty ? 0 : coreSeconds / 2
+      guard left - Double(attempt.seconds) >= least else { continue }
+      left -= Double(attempt.seconds)
+      whole.append(attempt)
     }
-    let spent =
-      Double(whole.reduce(0) { $0 + $1.seconds })
-      + Double(seeded.count) * GeneratedHunt.firstLook
-    let left = max(coreSeconds - spent, 0) / Double(max(seeded.count, 1))
-    let looks = seeded.map { ($0, 1, $0.seeds(GeneratedHunt.firstLook)) }
+    let share = left / Double(max(seeded.count, 1))
+    let looks = seeded.map { ($0, 1, $0.seeds(share / 12)) }
     let searches = seeded.map { attempt in
-      (attempt, attempt.seeds(GeneratedHunt.firstLook) + 1, attempt.seeds(left))
+      let first = attempt.seeds(share / 12)
+      return (attempt, first + 1, attempt.seeds(share) - first)
     }
-    let isShort = { (attempt: Attempt) in attempt.seconds < 10 }
     let others = able.filter { $0.kind == .conversation }
-    return looks + whole.filter(isShort).map { ($0, 1, 0) } + searches
-      + (whole.filter { !isShort($0) } + others).map { ($0, 1, 0) }
+    return (looks + whole.map { ($0, 1, 0) } + searches + others.map { ($0, 1, 0) })
+      .filter { $0.0.rate == nil || $0.2 > 0 }
   }
 
   private func run(
     _ attempt: Attempt, _ words: [String], mutant: UInt32, reach: String?, seconds: Double
   ) -> ChildProcess.End {
     // A limit of memory, where the system supports it.
-    let limited = "ulimit -v 4000000 2>/dev/null; exec \"$0\" \"$@\""
+    let limited = "ulimit -v \(Hunt.memory) 2>/dev/null; exec \"$0\" \"$@\""
     var environment = [ScratchPackage.variable: "\(mutant)", "SWIFT_BACKTRACE": "enable=no"]
     if let reach { environment[ScratchPackage.reachVariable] = reach }
+    var words = words
+    var folder: URL?
+    if attempt.product == "crash" {
+      // It leaves its files where it finds something.
+      folder = package.copy.appending(path: ".build/crash-\(mutant)")
+      words += ["--folder", folder?.path ?? ""]
+    }
+    defer { if let folder { try? FileManager.default.removeItem(at: folder) } }
     let process = ChildProcess(
       "/bin/sh", ["-c", limited, package.executable(attempt.product).path] + words,
       environment: environment,
-      limit: .seconds(Int(seconds * GeneratedHunt.patience) + 20))
+      limit: .seconds(Int(seconds * GeneratedHunt.patience + GeneratedHunt.grace)))
     return process.run()
   }
 
   /// Reads what the end of a process says.
-  private func read(_ end: ChildProcess.End, of attempt: Attempt, _ result: inout GeneratedCatch) {
+  func read(
+    _ end: ChildProcess.End, of attempt: Attempt, _ variant: [String],
+    _ result: inout GeneratedCatch
+  ) {
     if Interrupt.wasAsked { return }
+    let name = ([attempt.name] + variant).joined(separator: " ")
     if end.isOverdue {
       result.oracle = "hang"
+    } else if !end.isStarted {
+      result.unclear.append(name)
     } else if end.code == nil || end.code.map({ $0 > 130 }) == true {
       result.oracle = "trap"
     } else if attempt.rate != nil {
-      let answer = RunAnswer(end.output)
-      result.runs += answer?.failure?.runs ?? answer?.seeds ?? 0
-      result.oracle = answer?.failure?.oracle
-    } else if end.code != 0 {
+      guard let answer = RunAnswer(end.output) else { return result.unclear.append(name) }
+      result.runs += answer.failure?.runs ?? answer.seeds
+      result.oracle = answer.failure?.oracle
+    } else if attempt.mustFind, end.code == 0 {
+      result.oracle = "\(variant.last ?? "it") is not found out"
+    } else if !attempt.mustFind, end.code == ExitCode.failure.rawValue {
       result.oracle = attempt.words.first.map { $0.hasPrefix("-") ? attempt.name : $0 }
+    } else if end.code == ExitCode.usage.rawValue {
+      // Golden files that make no sense any more are found; a search that is out of memory is not.
+      if attempt.kind == .conversation {
+        result.oracle = attempt.name
+      } else {
+        result.unclear.append(name)
+      }
     }
     if result.isFound { result.attempt = attempt }
   }

@@ -26,13 +26,21 @@ struct GeneratedReport {
 
     /// The bugs that count: reached, and not argued to be none.
     var counted: Int { reached - equivalent }
-    /// Percent of those.
-    var simulationRate: Double { GeneratedReport.percent(foundBySimulation, counted) }
-    var rate: Double { GeneratedReport.percent(found, counted) }
+    /// Percent of those; `nil`: there are none.
+    var simulationRate: Double? { GeneratedReport.percent(foundBySimulation, counted) }
+    var rate: Double? { GeneratedReport.percent(found, counted) }
   }
 
-  static func percent(_ part: Int, _ whole: Int) -> Double {
-    whole == 0 ? 100 : Double(part) * 100 / Double(whole)
+  static func percent(_ part: Int, _ whole: Int) -> Double? {
+    whole == 0 ? nil : Double(part) * 100 / Double(whole)
+  }
+
+  /// Half the width of an interval that holds the true percentage in 95 of 100 samples (normal
+  /// approximation).
+  static func margin(_ part: Int, _ whole: Int) -> Double? {
+    guard whole > 0 else { return nil }
+    let rate = Double(part) / Double(whole)
+    return 196 * (rate * (1 - rate) / Double(whole)).squareRoot()
   }
 
   func row(_ room: String, _ isIn: (GeneratedMutant) -> Bool) -> Row {
@@ -81,13 +89,30 @@ struct GeneratedReport {
     if !refused.isEmpty {
       lines += ["", "Refused by the compiler:"] + refused.map { "  \($0.name)" }
     }
-    lines.append(
-      String(
-        format:
-          "\nOf %d bugs that nobody chose and that were reached, simulation found %d (%.1f %%), "
-          + "and with conversations %d (%.1f %%)",
-        total.counted, total.foundBySimulation, total.simulationRate, total.found, total.rate))
+    for result in catches where !result.unclear.isEmpty {
+      lines += ["", "Unclear: \(result.mutant.name), \(result.unclear.joined(separator: ", "))"]
+    }
+    for result in foundThoughArgued {
+      lines += ["", "Argued to be no bug, but found: \(result.mutant.name)"]
+    }
+    lines += ["", conclusion]
     return lines.joined(separator: "\n")
+  }
+
+  /// What somebody has argued to be no bug, and which is found.
+  var foundThoughArgued: [GeneratedCatch] {
+    catches.filter { $0.isFound && $0.equivalence != nil }
+  }
+
+  private var conclusion: String {
+    let row = total
+    guard let simulation = row.simulationRate, let rate = row.rate,
+      let margin = GeneratedReport.margin(row.foundBySimulation, row.counted)
+    else { return "No bug that was drawn was reached." }
+    return String(
+      format: "Of %d bugs that nobody chose and that were reached, simulation found %d "
+        + "(%.1f %%, ± %.1f), and with processes and conversations %d (%.1f %%)",
+      row.counted, row.foundBySimulation, simulation, margin, row.found, rate)
   }
 
   /// How many each way and oracle has found.
@@ -120,6 +145,7 @@ struct GeneratedReport {
       var oracle: String?
       var runs: Int64
       var equivalence: String?
+      var change: String
     }
 
     var seed: UInt64
@@ -132,6 +158,9 @@ struct GeneratedReport {
     var found: Int
     var foundBySimulation: Int
     var survived: Int
+    /// Percent of those that are reached and are bugs.
+    var simulationRate: Double?
+    var rate: Double?
     var rooms: [Row]
     var bugs: [Bug]
   }
@@ -144,17 +173,20 @@ struct GeneratedReport {
         Answer.Bug(
           name: result.mutant.name, room: result.mutant.room, isCompiled: true,
           reachedBy: result.reached, foundBy: result.attempt?.name, oracle: result.oracle,
-          runs: result.runs, equivalence: result.equivalence)
+          runs: result.runs, equivalence: result.equivalence,
+          change: result.mutant.difference)
       }
       + refused.map { mutant in
         Answer.Bug(
-          name: mutant.name, room: mutant.room, isCompiled: false, reachedBy: [], runs: 0)
+          name: mutant.name, room: mutant.room, isCompiled: false, reachedBy: [], runs: 0,
+          change: mutant.difference)
       }
     let answer = Answer(
       seed: seed, coreSeconds: coreSeconds, sites: sites, generated: total.generated,
       compiled: total.compiled, reached: total.reached, equivalent: total.equivalent,
       found: total.found, foundBySimulation: total.foundBySimulation, survived: total.survived,
-      rooms: rows, bugs: bugs.sorted { $0.name < $1.name })
+      simulationRate: total.simulationRate, rate: total.rate, rooms: rows,
+      bugs: bugs.sorted { $0.name < $1.name })
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return String(decoding: try encoder.encode(answer), as: UTF8.self)

@@ -26,9 +26,9 @@ struct GeneratedMutant: Equatable, Sendable {
 
 /// Makes bugs out of the library's sources.
 struct Generation {
-  /// The products whose sources are changed. The judge is left out, who cannot find what is wrong
-  /// with itself: the simulator, its server on a socket, and the files of invariants, which only
-  /// checks call.
+  /// The products whose sources are changed. What judges is left out, because it cannot find what
+  /// is wrong with itself: the simulator, its server on a socket, and the files of invariants,
+  /// which only checks call.
   static let products = [
     "HTTPSync", "MessageSync", "SQLiteStore", "SyncProtocols", "UpdateMachine", "ZulipSync",
   ]
@@ -37,6 +37,8 @@ struct Generation {
   struct Site {
     var name: String
     var file: String
+    /// What it is drawn by: its file, its line's text and its own, but not where the line is.
+    var key: String
     var change: GeneratedChange
   }
 
@@ -46,7 +48,7 @@ struct Generation {
 
   init(_ files: [String: Data]) throws(FileError) {
     let wanted = files.keys.sorted().filter { file in
-      file.hasSuffix(".swift") && !file.hasSuffix("+Invariants.swift")
+      file.hasSuffix(".swift") && !file.hasSuffix("+Invariants.swift") && !file.contains(".docc/")
         && Generation.products.contains { file.hasPrefix("Sources/\($0)/") }
     }
     var parsed: [(file: String, bodies: SwiftBodies)] = []
@@ -71,33 +73,42 @@ struct Generation {
 
   private mutating func add(_ found: MutationSites, of file: String) {
     var counts: [String: Int] = [:]
+    var keys: [String: Int] = [:]
     for change in found.changes {
       let place = found.source.place(of: change.range.lowerBound)
       let path = file.dropFirst("Sources/".count)
       let name = "\(path):\(place.line):\(place.column):\(change.kind.rawValue)"
       let count = counts[name, default: 0] + 1
       counts[name] = count
+      let line = found.source.lineText(at: change.range.lowerBound)
+      let key = "\(path) \(change.kind.rawValue) \(line) \(change.replacement) \(place.column)"
+      keys[key, default: 0] += 1
       sites.append(
-        Site(name: count > 1 ? "\(name):\(count)" : name, file: file, change: change))
+        Site(
+          name: count > 1 ? "\(name):\(count)" : name, file: file,
+          key: "\(key) \(keys[key] ?? 0)", change: change))
     }
   }
 
-  /// Draws some bugs. With the same seed, fewer are the first of more, and a change of one file
+  /// Draws some bugs. With the same seed, fewer are the first of more, and an edit of one line
   /// leaves what is drawn of the others.
   ///
   /// - Parameter rooms: folders of `Sources`, such as "UpdateMachine/Machine"; empty: all.
-  func drawn(_ count: Int, seed: UInt64, in rooms: [String] = []) -> [GeneratedMutant] {
+  /// - Parameter taken: numbers of other mutants in the same copy.
+  func drawn(
+    _ count: Int, seed: UInt64, in rooms: [String] = [], besides taken: Set<UInt32> = []
+  ) -> [GeneratedMutant] {
     let wanted = sites.filter { site in
       rooms.isEmpty || rooms.contains { site.file.hasPrefix("Sources/\($0)/") }
     }
     let keyed = wanted.map { site in
-      let hash = site.name.utf8.reduce(14_695_981_039_346_656_037 as UInt64) {
+      let hash = site.key.utf8.reduce(14_695_981_039_346_656_037 as UInt64) {
         ($0 ^ UInt64($1)) &* 1_099_511_628_211
       }
       return (key: StateDigest.mixed(hash ^ StateDigest.mixed(seed)), site: site)
     }
     // Two with the same number would be planted together.
-    var numbers: Set<UInt32> = []
+    var numbers = taken
     let sorted = keyed.sorted { ($0.key, $0.site.name) < ($1.key, $1.site.name) }
     let kept = sorted.map(\.site).filter { numbers.insert(Schemata.number(of: $0.name)).inserted }
     return kept.prefix(count).compactMap { site in
@@ -114,6 +125,13 @@ extension SwiftTokens {
   func place(of offset: Int) -> (line: Int, column: Int) {
     let lineStart = text[..<offset].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     return (line(of: offset), offset - lineStart + 1)
+  }
+
+  /// The text of a byte's line, without blanks at its ends.
+  func lineText(at offset: Int) -> String {
+    let start = text[..<offset].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    let end = text[offset...].firstIndex(of: UInt8(ascii: "\n")) ?? text.count
+    return String(decoding: text[start..<end], as: UTF8.self).trimmed
   }
 
   /// A change as whole lines: as many before it as are needed for the old ones to occur once.

@@ -12,6 +12,10 @@ struct MutationSites {
   /// Where bodies of cases begin whose switch is no value: a call there is a statement, although it
   /// stands on the line of its label.
   var labelled: Set<Int> = []
+  /// Where bodies begin that may be empty.
+  var emptiable: Set<Int> = []
+  /// Whether the body at hand is an initialiser's.
+  var isInitializer = false
 
   init(_ bodies: SwiftBodies, _ siblings: PropertySiblings) {
     self.bodies = bodies
@@ -22,9 +26,15 @@ struct MutationSites {
       addWrongParameters(body)
       addStatements(body)
     }
-    changes.sort {
-      ($0.range.lowerBound, $0.range.upperBound, $0.kind.rawValue, $0.replacement)
-        < ($1.range.lowerBound, $1.range.upperBound, $1.kind.rawValue, $1.replacement)
+    // Two operators may make the same change.
+    let byPlace = { (change: GeneratedChange) in
+      (change.range.lowerBound, change.range.upperBound, change.replacement, change.kind.rawValue)
+    }
+    changes.sort { byPlace($0) < byPlace($1) }
+    var last: GeneratedChange?
+    changes = changes.filter { change in
+      defer { last = change }
+      return change.range != last?.range || change.replacement != last?.replacement
     }
   }
 
@@ -72,7 +82,7 @@ struct MutationSites {
       }
       if word == "true" || word == "false" { add(.sign, range, word == "true" ? "false" : "true") }
       if let number = Int(word), !isFraction(index) { add(.bound, range, "\(number + 1)") }
-      guard source.isMark(index - 1, "."), !source.isMark(index + 1, ":") else { return }
+      if source.isMark(index + 1, ":") || isNew { return }
       for sibling in siblings.others(of: word) { add(.wrongName, range, sibling) }
     }
   }
@@ -96,9 +106,14 @@ struct MutationSites {
     }
     for (old, new, kind) in MutationSites.binary {
       let end = start + old.utf8.count
-      if text[start...].starts(with: old.utf8), isBlank(start - 1), isBlank(end) {
-        add(kind, start..<end, new)
+      guard text[start...].starts(with: old.utf8), isBlank(start - 1), isBlank(end) else {
+        continue
       }
+      // Texts have no difference.
+      if old == "+", text[end...].first(where: { $0 != UInt8(ascii: " ") }) == UInt8(ascii: "\"") {
+        continue
+      }
+      add(kind, start..<end, new)
     }
     for (old, new) in [("..<", "..."), ("...", "..<")] {
       let end = start + 3
@@ -117,9 +132,14 @@ struct MutationSites {
   private mutating func addConditions(in tokens: Range<Int>) {
     for index in tokens where ["if", "guard", "while"].contains(source.word(index)) {
       if source.isMark(index - 1, ".") || source.isMark(index + 1, ":") { continue }
+      // The condition of `repeat` ends with its line, and no brace follows.
+      if source.word(index) == "while", source.isMark(index - 1, "}") { continue }
       let conditions = conditions(after: index, before: tokens.upperBound)
       for condition in conditions where isTruth(condition) {
-        add(.negated, bytes(condition), "!(\(text(bytes(condition))))")
+        // Where the condition is one comparison, to exchange == and != does the same.
+        if !isOneComparison(condition) {
+          add(.negated, bytes(condition), "!(\(text(bytes(condition))))")
+        }
         if conditions.count > 1 { add(.conditionLeftOut, bytes(condition), "true") }
       }
     }
@@ -147,6 +167,23 @@ struct MutationSites {
   private func isTruth(_ condition: Range<Int>) -> Bool {
     !["let", "var", "case", "#available", "#unavailable"].contains(
       source.word(condition.lowerBound))
+  }
+
+  /// Whether a condition is `a == b` or `a != b`, and nothing else.
+  private func isOneComparison(_ condition: Range<Int>) -> Bool {
+    var comparisons = 0
+    var index = condition.lowerBound
+    while index < condition.upperBound {
+      if ["&", "|", "?", "<", ">"].contains(source.word(index)) { return false }
+      let isFirst = ["=", "!"].contains(source.word(index)) && source.isMark(index + 1, "=")
+      if isFirst, source.tokens[index].range.upperBound == source.tokens[index + 1].range.lowerBound
+      {
+        comparisons += 1
+        index += 1
+      }
+      index = max(index, source.other[index]) + 1
+    }
+    return comparisons == 1
   }
 
   // MARK: Names
@@ -216,9 +253,10 @@ struct PropertySiblings {
     var properties: [(name: String, type: String)] = []
     var index = range.lowerBound
     while index < range.upperBound {
-      if ["var", "let"].contains(source.word(index)), source.isMark(index + 2, ":") {
+      let isStatic = ["static", "class"].contains(source.word(index - 1))
+      if ["var", "let"].contains(source.word(index)), source.isMark(index + 2, ":"), !isStatic {
         let type = type(at: index + 3, before: range.upperBound, source)
-        if !type.isEmpty { properties.append((source.word(index + 1), type)) }
+        if let type { properties.append((source.word(index + 1), type)) }
       }
       index = max(index, source.other[index]) + 1
     }
@@ -234,14 +272,14 @@ struct PropertySiblings {
     }
   }
 
-  /// The words of a type that ends with its line.
-  private func type(at start: Int, before end: Int, _ source: SwiftTokens) -> String {
+  /// The words of a stored property's type, which ends with its line; `nil`: it is computed.
+  private func type(at start: Int, before end: Int, _ source: SwiftTokens) -> String? {
     var words = ""
     for index in start..<end {
-      if source.isMark(index, "=") || source.isMark(index, "{") { return words }
-      if index > start, source.isFirstOnLine(index) { return words }
+      if source.isMark(index, "{") { return nil }
+      if source.isMark(index, "=") || index > start && source.isFirstOnLine(index) { break }
       words += source.word(index)
     }
-    return words
+    return words.isEmpty ? nil : words
   }
 }

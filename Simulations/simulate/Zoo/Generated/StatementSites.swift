@@ -9,6 +9,8 @@ extension MutationSites {
 
   /// Adds the changes of all blocks of a body.
   mutating func addStatements(_ body: SwiftBodies.Body) {
+    if !body.returnsValue { emptiable.insert(body.tokens.lowerBound) }
+    isInitializer = source.word(body.head.lowerBound) == "init"
     add(statementsOf: body.tokens)
     addEarlyReturns(body)
     for index in body.tokens where source.isMark(index, "{") {
@@ -16,7 +18,9 @@ extension MutationSites {
       let isSwitch = ["case", "default", "@unknown"].contains(source.word(inside.lowerBound))
       if isSwitch {
         let cases = caseBodies(inside)
-        if cases.contains(where: isOfStatements) { labelled.formUnion(cases.map(\.lowerBound)) }
+        if cases.contains(where: isOfStatements) {
+          labelled.formUnion(cases.map(\.lowerBound).filter { !source.isFirstOnLine($0) })
+        }
         for body in cases {
           add(statementsOf: body)
           addLeftOut(case: body)
@@ -40,12 +44,35 @@ extension MutationSites {
     let statements = statements(of: block)
     for (place, statement) in statements.enumerated() {
       addLeftOut(statement)
-      guard place > 0, isAction(statements[place - 1]), isAction(statement) else { continue }
+      guard place > 0, isAction(statements[place - 1]), isAction(statement),
+        !areApart(statements[place - 1], statement)
+      else { continue }
       let (first, second) = (bytes(statements[place - 1]), bytes(statement))
       let between = text(first.upperBound..<second.lowerBound)
       add(
         .swapped, first.lowerBound..<second.upperBound, text(second) + between + text(first))
     }
+  }
+
+  /// Whether two statements are plain assignments to different names, of which neither calls
+  /// anything or reads what the other sets: their order makes no difference.
+  private func areApart(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
+    func parts(_ statement: Range<Int>) -> (target: String, words: Set<String>)? {
+      guard let sign = assignment(in: statement), source.isMark(sign, "=") else { return nil }
+      let words = statement.map { source.word($0) }
+      if words.contains("(") || words.contains("[") || words.contains("{") { return nil }
+      return (
+        words.prefix(sign - statement.lowerBound).joined(),
+        Set(words.suffix(from: sign - statement.lowerBound))
+      )
+    }
+    guard let one = parts(one), let other = parts(other), one.target != other.target else {
+      return false
+    }
+    func reads(_ words: Set<String>, _ target: String) -> Bool {
+      target.split(separator: ".").contains { words.contains(String($0)) && $0 != "self" }
+    }
+    return !reads(one.words, other.target) && !reads(other.words, one.target)
   }
 
   /// The statements of a block: each begins a line in the same column. A block on one line is one
@@ -106,9 +133,16 @@ extension MutationSites {
       let conditions = conditions(after: statement.lowerBound, before: statement.upperBound)
       if conditions.contains(where: { binds($0) }) { return }
       kind = .branchLeftOut
-    case "if", "for", "while", "defer": kind = .branchLeftOut
+    case "if", "for", "while", "defer":
+      // If it has one line, to leave out its only statement is enough.
+      let isLong = statement.dropFirst().contains { source.isFirstOnLine($0) }
+      guard isLong else { return }
+      kind = .branchLeftOut
     default:
-      guard isAction(statement) else { return }
+      // On the line of its case, the whole case is left out.
+      guard isAction(statement), !labelled.contains(statement.lowerBound) else { return }
+      // A stored property without a value does not compile.
+      if isInitializer, source.word(statement.lowerBound) == "self" { return }
       kind = isReset(statement) ? .resetLeftOut : .statementLeftOut
     }
     add(kind, bytes(statement), "")
@@ -129,9 +163,15 @@ extension MutationSites {
       || labelled.contains(statement.lowerBound)
   }
 
-  /// Whether a statement is all that stands between braces on one line.
+  /// Whether a statement is all that stands between braces on one line, which may be empty: after a
+  /// condition, or as the body of a function without a result.
   private func isInBraces(_ statement: Range<Int>) -> Bool {
-    source.isMark(statement.lowerBound - 1, "{") && source.isMark(statement.upperBound, "}")
+    let open = statement.lowerBound - 1
+    guard source.isMark(open, "{"), source.isMark(statement.upperBound, "}") else { return false }
+    if emptiable.contains(statement.lowerBound) || source.word(open - 1) == "else" { return true }
+    var start = open
+    while start > 0, !source.isFirstOnLine(start) { start -= 1 }
+    return ["if", "for", "while"].contains(source.word(start))
   }
 
   /// The index of a single `=`, or of the `=` of `+=`, outside of brackets.
@@ -168,7 +208,10 @@ extension MutationSites {
   /// Ends a function without a result before each of its statements but the first.
   private mutating func addEarlyReturns(_ body: SwiftBodies.Body) {
     guard !body.returnsValue, source.word(body.head.lowerBound) == "func" else { return }
-    for statement in statements(of: body.tokens).dropFirst() {
+    let statements = statements(of: body.tokens)
+    for (place, statement) in statements.enumerated().dropFirst() {
+      // To leave out the last one does the same.
+      if place == statements.count - 1, isAction(statement) { continue }
       let start = source.tokens[statement.lowerBound].range.lowerBound
       add(.earlyReturn, start..<start, "return; ")
     }
