@@ -46,6 +46,19 @@ struct ZooPlacementTests {
       ])
   }
 
+  /// The mutants of `RecordChange.canFind` did not compile: a closure in a case returned.
+  @Test(arguments: [
+    ("switch x {\ncase .a: list.map {\nlet y = $0\nreturn y\n}\ndefault: one()\n}", true),
+    ("switch x {\ncase .a: if y { return 1 } else { return 2 }\ndefault: return one()\n}", false),
+    ("switch x {\ncase .a: if y { 1 } else { one() }\n}", true),
+    ("if x { return 1 } else { return one() }", false),
+  ])
+  func `a return in a closure is not the body's`(body: String, isValue: Bool) throws {
+    let woven = try woven("func f() -> Int {\n\(body)\n}", [mutant("a", [(["one()"], ["two()"])])])
+    #expect(woven.contains("return switch") == (isValue && body.hasPrefix("switch")))
+    #expect(woven.contains("return if") == false)
+  }
+
   @Test func `a body of one expression is returned, one of statements stays as it is`() throws {
     let text = "func f() -> Int { one() }"
     let variants = [

@@ -195,8 +195,26 @@ struct BodyText {
 
   private func isMember(_ index: Int) -> Bool { source.isMark(index - 1, ".") }
 
+  private static let control: Set<String> = [
+    "if", "else", "switch", "guard", "for", "while", "repeat", "do", "catch", "defer",
+  ]
+
+  /// Whether something returns between these braces. A `return` in a closure is the closure's.
   private func holdsReturn(_ range: Range<Int>) -> Bool {
-    range.contains { source.word($0) == "return" && !isMember($0) }
+    var isControl = false
+    var index = range.lowerBound + 1
+    while index < range.upperBound {
+      let word = source.word(index)
+      if word == "return", !isMember(index) { return true }
+      if BodyText.control.contains(word), !isMember(index) { isControl = true }
+      let other = source.other[index]
+      if source.isMark(index, "{"), isControl {
+        if holdsReturn(index..<other) { return true }
+        isControl = false
+      }
+      index = max(index, other) + 1
+    }
+    return false
   }
 
   /// The body with `return` before its expression.
