@@ -43,7 +43,7 @@
       let claim = body.freshness(at: world.now).claim
       // A device wakes late, so the moment at which the banner changes may be over.
       let isLate = sleepers.contains {
-        $0.client == client && $0.isAlarm && $0.due <= world.now
+        $0.client == client && ($0.isAlarm || $0.isTimer) && $0.due <= world.now
       }
       if seen.freshness.claim != claim, !isLate {
         world.checker.report(
