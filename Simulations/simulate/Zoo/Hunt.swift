@@ -50,7 +50,7 @@ struct Catch: Sendable {
   var isCutShort = false
   /// What found a survivor that is no simulation: "conform", "scenario", "check".
   var conversations: [String] = []
-  /// Whether the survivor's world enters the changed code; `nil`: nobody has looked.
+  /// Whether the world in which it survived enters the changed code; `nil`: not known.
   var isReached: Bool?
 
   var isFound: Bool { oracle != nil }

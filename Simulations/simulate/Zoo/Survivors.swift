@@ -40,7 +40,6 @@ extension Hunt {
     }
     let path = package.copy.appending(path: ".build/reach-survivor").path
     let file = try ReachFile(path, bodies: bodies.count)
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let few = Budget(seeds: min(budget.seeds, 500), seconds: budget.seconds)
     // Until it is entered, a change changes nothing.
     _ = run(

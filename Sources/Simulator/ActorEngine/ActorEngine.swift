@@ -120,14 +120,18 @@
           .ownership, client, world.now, "run() returns once nothing is going on", "\(body)")
       }
       let armed = body.timersArmed
+      let shared = incarnations[client]?.sharedMoments ?? []
       var running = 0
-      for sleeper in sleepers where sleeper.client == client && sleeper.isTimer { running += 1 }
-      // A banner may change in the moment of a timer. Then either sleep may be the timer's.
-      var alarms = 0
-      for sleeper in sleepers where sleeper.client == client && sleeper.isAlarm { alarms += 1 }
-      let isObserved = incarnations[client]?.hasAudience == true
-      let isRight = isObserved ? 0...1 ~= running + alarms - armed : running == armed
-      if !isRight {
+      var unclear = 0
+      for sleeper in sleepers where sleeper.client == client {
+        // A banner may change in the moment of a timer. Then either sleep may be the timer's.
+        if !shared.isEmpty, shared.contains(sleeper.due) {
+          unclear += 1
+        } else if sleeper.isTimer {
+          running += 1
+        }
+      }
+      if !(running...(running + unclear) ~= armed) {
         world.checker.report(
           .walls, client, world.now, "timers that run: \(armed)", "\(running), \(body)")
       }
@@ -320,6 +324,7 @@
       at input: Driver.Client.Input?, _ effects: Driver.Client.Effects, _ body: Driver.Client,
       _ now: Moment, _ incarnation: SimulatedIncarnation<App>
     ) {
+      noteBannerChange(body, now, incarnation)
       var saves = false
       effects.each { effect in
         switch effect {
@@ -494,12 +499,14 @@
     func sleep(
       until moment: Moment, _ sleeper: SimulatedSleeper, _ incarnation: SimulatedIncarnation<App>
     ) {
+      noteBannerChange(of: incarnation)
       // A drawn moment is that of the machine's timer. Any other must be the time limit of a
       // release, or, if anybody observes, the moment at which a banner changes.
       if let drawn = incarnation.drawn.firstIndex(of: moment) {
         sleeper.isTimer = true
         incarnation.drawn.remove(at: drawn)
-      } else if incarnation.hasAudience, moment != world.now + Driver.releaseTime {
+        if incarnation.bannerChanges.contains(moment) { incarnation.sharedMoments.append(moment) }
+      } else if incarnation.bannerChanges.contains(moment) {
         sleeper.isAlarm = true
       } else if moment != world.now + Driver.releaseTime {
         world.checker.report(

@@ -22,6 +22,22 @@
       }
     }
 
+    /// Notes when an app's banner changes by time alone, if nothing else happens. The driver sets
+    /// its alarm to that, and perhaps begins to sleep only after more has happened.
+    func noteBannerChange(
+      _ body: Driver.Client, _ now: Moment, _ incarnation: SimulatedIncarnation<App>
+    ) {
+      guard incarnation.hasAudience, let change = body.freshnessChange(after: now),
+        !incarnation.bannerChanges.contains(change)
+      else { return }
+      incarnation.bannerChanges.append(change)
+      if incarnation.bannerChanges.count > 64 { incarnation.bannerChanges.removeFirst() }
+    }
+
+    func noteBannerChange(of incarnation: SimulatedIncarnation<App>) {
+      noteBannerChange(world.clients[incarnation.client].body, world.now, incarnation)
+    }
+
     /// Checks that an app has been told of the model, the view, the status, what is pending and the
     /// banner as they are.
     func judgeAudience(of client: Int) {
@@ -42,8 +58,9 @@
       }
       let claim = body.freshness(at: world.now).claim
       // A device wakes late, so the moment at which the banner changes may be over.
-      let isLate = sleepers.contains {
-        $0.client == client && ($0.isAlarm || $0.isTimer) && $0.due <= world.now
+      let isLate = sleepers.contains { sleeper in
+        sleeper.client == client && sleeper.due <= world.now
+          && (sleeper.isAlarm || incarnation.sharedMoments.contains(sleeper.due))
       }
       if seen.freshness.claim != claim, !isLate {
         world.checker.report(

@@ -45,6 +45,10 @@
     /// Whether an app reads the states that its machine publishes, and the last one it has read.
     var hasAudience = false
     var seen: ReplicaState<App.Model>?
+    /// The moments at which its banner may change by time alone, as far as it was told so far; and
+    /// those of them that are also the moment of a timer.
+    var bannerChanges: [Moment] = []
+    var sharedMoments: [Moment] = []
 
     /// The result of a load.
     enum Loaded: Sendable {

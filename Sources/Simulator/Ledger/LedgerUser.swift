@@ -70,9 +70,12 @@ package struct LedgerUser: ReconsideringUser {
   /// The view's own checksum is judged when it comes: the client computes it from the entries.
   package static func checksum(of state: ViewMap<JSONValue>) -> UInt64 { state.checksum }
 
-  /// The entries and the last answer are the protocol of what was done, not what is seen. A counter
-  /// of 0 looks like one that nobody has made yet: an old backup may bring back a change under an
-  /// ID that the server ran as another change, and the undo of it and its redo leave 0 behind.
+  /// The entries and the last answer are the protocol of what was done, not what is seen.
+  ///
+  /// A counter of 0 looks like one that does not exist. Story (seed 732 of client-view): an old
+  /// backup brings back an addition, but the server has run another change under its ID. So the
+  /// counter does not exist. The user undoes the addition and redoes it, which leaves a counter of
+  /// 0.
   package static func checksumOfWhatIsSeen(_ state: ViewMap<JSONValue>) -> UInt64 {
     var digest = StateDigest()
     for (key, value) in state.map

@@ -159,9 +159,11 @@ public struct RecordChange: Mutation, Hashable {
     return both
   }
 
-  /// An update is taken back column by column, so others may change other columns meanwhile. A
-  /// creation is taken back only as long as nobody has touched the record. A deletion is taken back
-  /// by a record with the same ID, unless there is one.
+  /// The inverse, with what it must find:
+  ///
+  /// - of an update: the old values of the changed columns, if they still have the new ones;
+  /// - of a creation: a deletion, if the record is still as it was created;
+  /// - of a deletion: the same record, if there is none now.
   public func inverse(from before: RecordState, to after: RecordState) -> RecordChange? {
     var inverse: RecordChange
     switch (before.records[key]?.columns, after.records[key]?.columns) {

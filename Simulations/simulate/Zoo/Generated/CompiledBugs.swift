@@ -1,4 +1,5 @@
 import Foundation
+import UpdateMachine
 
 /// The bugs that compile, in a copy that is built.
 struct CompiledBugs {
@@ -38,7 +39,7 @@ struct CompiledBugs {
         if Interrupt.wasAsked { return }
         let (guilty, suspects) = guilty(error)
         guard !(guilty.isEmpty && suspects.isEmpty) else { throw FileError(message: error.message) }
-        memory.add(compiled.filter { guilty.contains($0.name) })
+        try memory.add(compiled.filter { guilty.contains($0.name) })
         // Suspects are left out this time only if nothing is certain.
         let left = guilty.isEmpty ? suspects : guilty
         refused += compiled.filter { left.contains($0.name) }
@@ -65,7 +66,7 @@ struct CompiledBugs {
     var suspects: Set<String> = []
     for names in error.guilty {
       let ours = names.filter { kinds[$0] != nil }
-      if ours.count == 1 {
+      if names.count == 1 {
         certain.formUnion(ours)
       } else {
         let likely = ours.filter { name in kinds[name].map(leavesOut.contains) ?? false }
@@ -86,7 +87,9 @@ private struct RefusedBugs {
   init(in package: ScratchPackage, _ files: [String: Data]) {
     path = package.copy.appending(path: ".build/refused.txt").path
     sums = files.mapValues { data in
-      data.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+      var digest = StateDigest()
+      digest.fold(String(decoding: data, as: UTF8.self))
+      return digest.value
     }
     let text = FileManager.default.contents(atPath: path) ?? Data()
     lines = Set(String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init))
@@ -99,10 +102,10 @@ private struct RefusedBugs {
 
   func contains(_ mutant: GeneratedMutant) -> Bool { lines.contains(line(mutant)) }
 
-  /// Remembers more of them. Without the file they are refused again.
-  mutating func add(_ mutants: [GeneratedMutant]) {
+  /// Remembers more of them.
+  mutating func add(_ mutants: [GeneratedMutant]) throws {
     lines.formUnion(mutants.map(line))
     let text = lines.sorted().joined(separator: "\n")
-    try? Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
   }
 }

@@ -55,7 +55,7 @@ struct Equivalents {
     if hunk != nil || !argument.isEmpty { throw malformed(lines.count) }
   }
 
-  /// Why a bug is none; `nil`: nobody has argued that.
+  /// The argument that a change is no bug; `nil`: there is none.
   func argument(for mutant: GeneratedMutant) -> String? {
     arguments.first { entry in
       entry.hunk.file == mutant.file && entry.hunk.search == mutant.hunk.search

@@ -4,9 +4,8 @@ import Simulator
 /// What became of one generated bug.
 struct GeneratedCatch: Sendable {
   var mutant: GeneratedMutant
-  /// The names of the attempts that enter its body, and whether one of them is a simulation.
+  /// The names of the attempts that enter its body.
   var reached: [String] = []
-  var isReachedBySimulation = false
   /// The attempt that found it.
   var attempt: Attempt?
   /// An oracle's full name, "trap", "hang", "explore" or the command; `nil`: nothing found it.
@@ -38,11 +37,21 @@ struct GeneratedHunt: Sendable {
   /// and how many seconds beyond that, for a machine that is slow or busy.
   private static let (patience, grace) = (10.0, 20.0)
 
+  /// Where killed processes have their files, of which those stay in which something was found.
+  private static func crashes(in package: ScratchPackage) -> URL {
+    package.copy.appending(path: ".build/crashes")
+  }
+
   // MARK: Reach
 
   /// Runs every attempt without a bug, and counts how often each body is entered. Throws if one
   /// finds something.
   func reach(_ bodies: Int, _ console: Console) throws -> Reach {
+    let folder = GeneratedHunt.crashes(in: package)
+    if FileManager.default.fileExists(atPath: folder.path) {
+      try FileManager.default.removeItem(at: folder)
+    }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let tally = Tally(1)
     let looks = inParallel(attempts.count, jobs: jobs) { index in
       let look = Result { () throws(FileError) in try reach(bodies, of: attempts[index]) }
@@ -59,7 +68,6 @@ struct GeneratedHunt: Sendable {
     let name = attempt.name.split(separator: " ").joined(separator: "-")
     let path = package.copy.appending(path: ".build/reach-\(name)").path
     let file = try ReachFile(path, bodies: bodies)
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let look = GeneratedHunt.lookForReach
     let words = attempt.words(from: 1, attempt.seeds(look))
     for variant in attempt.variants where !Interrupt.wasAsked {
@@ -100,7 +108,6 @@ struct GeneratedHunt: Sendable {
     var result = GeneratedCatch(mutant: mutant)
     let able = reaching.map { attempts[$0] }
     result.reached = able.map(\.name)
-    result.isReachedBySimulation = able.contains { $0.kind == .simulation }
     let number = Schemata.number(of: mutant.name)
     for (attempt, first, count) in plan(able) where !Interrupt.wasAsked {
       let words = attempt.words(from: first, count)
@@ -150,13 +157,9 @@ struct GeneratedHunt: Sendable {
     var environment = [ScratchPackage.variable: "\(mutant)", "SWIFT_BACKTRACE": "enable=no"]
     if let reach { environment[ScratchPackage.reachVariable] = reach }
     var words = words
-    var folder: URL?
     if attempt.product == "crash" {
-      // It leaves its files where it finds something.
-      folder = package.copy.appending(path: ".build/crash-\(mutant)")
-      words += ["--folder", folder?.path ?? ""]
+      words += ["--folder", GeneratedHunt.crashes(in: package).appending(path: "\(mutant)").path]
     }
-    defer { if let folder { try? FileManager.default.removeItem(at: folder) } }
     let process = ChildProcess(
       "/bin/sh", ["-c", limited, package.executable(attempt.product).path] + words,
       environment: environment,

@@ -102,10 +102,10 @@ struct Generation {
       rooms.isEmpty || rooms.contains { site.file.hasPrefix("Sources/\($0)/") }
     }
     let keyed = wanted.map { site in
-      let hash = site.key.utf8.reduce(14_695_981_039_346_656_037 as UInt64) {
-        ($0 ^ UInt64($1)) &* 1_099_511_628_211
-      }
-      return (key: StateDigest.mixed(hash ^ StateDigest.mixed(seed)), site: site)
+      var digest = StateDigest()
+      digest.fold(seed)
+      digest.fold(site.key)
+      return (key: StateDigest.mixed(digest.value), site: site)
     }
     // Two with the same number would be planted together.
     var numbers = taken
