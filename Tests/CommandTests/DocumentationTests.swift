@@ -34,7 +34,7 @@ import UpdateMachine
     #expect(readme.split(whereSeparator: \.isWhitespace).count <= 1_500)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `the README's program follows a counter, and ends`() async throws {
     let program = try text("Sources/counter/Counter.swift")
     #expect(try text("README.md").contains("```swift\n" + program + "```\n"))

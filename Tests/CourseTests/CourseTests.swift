@@ -28,7 +28,7 @@ import UpdateMachine
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func `part 3: a window over a long list`() async throws {
+  @Test(.timeLimit(.minutes(5))) func `part 3: a window over a long list`() async throws {
     let desk = try Desk()
     let path = desk.path
     func print(_ line: String) { desk.note(line) }
@@ -73,7 +73,7 @@ import UpdateMachine
     try desk.compare()
   }
 
-  @Test(.timeLimit(.minutes(1))) func `part 4: a change made offline`() async throws {
+  @Test(.timeLimit(.minutes(5))) func `part 4: a change made offline`() async throws {
     let desk = try Desk()
     let path = desk.path
     func print(_ line: String) { desk.note(line) }
@@ -116,7 +116,7 @@ import UpdateMachine
 
 extension FirstApp {
   @Suite struct FirstAppTests {
-    @Test(.timeLimit(.minutes(1))) func `part 1: the app follows the server`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `part 1: the app follows the server`() async throws {
       let desk = try CourseTests.Desk()
       func print(_ line: String) { desk.note(line) }
 
@@ -141,7 +141,7 @@ extension FirstApp {
       try desk.compare()
     }
 
-    @Test(.timeLimit(.minutes(1))) func `part 2: the next start has it`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `part 2: the next start has it`() async throws {
       let desk = try CourseTests.Desk()
       let path = desk.path
       func print(_ line: String) { desk.note(line) }

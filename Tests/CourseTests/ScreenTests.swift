@@ -6,7 +6,7 @@ import UpdateMachine
 
 /// Tests the part of the article's screen that needs no SwiftUI.
 @Suite @MainActor struct ScreenTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `the screen shows what the user ticks off at once, and then without it`() async throws {
     let server = LocalEventQueue(truth: ToDoTruth())
     await server.commit(SentChange(.add(ToDo(id: 1, title: "milk"))))

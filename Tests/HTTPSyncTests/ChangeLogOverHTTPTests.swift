@@ -10,7 +10,7 @@ import UpdateMachine
 #endif
 
 /// Runs the program of *Getting started* against a server with a log of changes.
-@Suite(.timeLimit(.minutes(1))) struct ChangeLogOverHTTPTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangeLogOverHTTPTests {
   private typealias Driver = UpdateMachine<ShoppingSource>
 
   /// Follows the server while `body` runs; returns how many snapshots the client took.

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// Checks that the documentation's example does what it says.
-@Suite(.timeLimit(.minutes(1))) struct ServerExampleTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerExampleTests {
   @Test func `the article's server says hello`() async throws {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.connectionProxyDictionary = [:]

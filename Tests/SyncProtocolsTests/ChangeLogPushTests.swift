@@ -127,7 +127,7 @@ private actor Shop: SyncSource {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ChangeLogPushTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangeLogPushTests {
   @Test func `a change is made once, though the answers to its pushes are lost`() async throws {
     let shop = Shop(answersToLose: 2)
     let machine = UpdateMachine(source: shop)

@@ -21,7 +21,7 @@ private struct SumModel: SyncModel {
 }
 
 /// The server half, and real actors over it.
-@Suite(.timeLimit(.minutes(1))) struct ChangeLogServerTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangeLogServerTests {
   private let epoch = ChangeLogEpoch("one")
 
   private func server(_ changes: [Int]) -> ChangeLogServer<Sum> {

@@ -3,7 +3,7 @@ import Testing
 import UpdateMachine
 
 /// Real actors, which share one server of tables in this process.
-@Suite(.timeLimit(.minutes(1))) struct LocalTableSyncTests {
+@Suite(.timeLimit(.minutes(5))) struct LocalTableSyncTests {
   typealias Origin = Tunnel<LocalSource<TableModel<Shopping>, TableSync>>
   typealias Driver = UpdateMachine<Origin>
 

@@ -39,7 +39,7 @@ private final class SlowSource: SyncSource {
 
 /// How far a first sync has got.
 @Suite struct DriverProgressTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `the app sees what the source tells, until it is up to date`() async {
     let source = SlowSource(reports: [0.25, 0.5, 7])
     let machine = UpdateMachine(source: source)

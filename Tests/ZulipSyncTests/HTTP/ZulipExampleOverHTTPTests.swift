@@ -8,7 +8,7 @@ import UpdateMachine
 @testable import ZulipSync
 
 /// Checks that the examples of the articles do what they say.
-@Suite(.timeLimit(.minutes(1))) struct ZulipExampleOverHTTPTests {
+@Suite(.timeLimit(.minutes(5))) struct ZulipExampleOverHTTPTests {
   /// A server with a channel that has two messages.
   private static func answer(_ request: LoopbackServer.Request) async -> Response {
     switch (request.method, request.path) {
