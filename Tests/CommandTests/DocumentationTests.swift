@@ -166,8 +166,15 @@ import UpdateMachine
   /// The blocks of Swift. Each line keeps its line feed.
   private func blocks(of text: String) -> [String] {
     text.components(separatedBy: "```swift\n").dropFirst().map {
-      $0.components(separatedBy: "```\n")[0]
+      trimmed($0.components(separatedBy: "```\n")[0])
     }
+  }
+
+  /// The same without empty lines at the end: the formatter wants one behind imports.
+  private func trimmed(_ block: String) -> String {
+    var block = block
+    while block.hasSuffix("\n\n") { block.removeLast() }
+    return block
   }
 
   /// The examples between a file's markers, with no more indentation than they need.
@@ -188,7 +195,7 @@ import UpdateMachine
     return examples.map { lines in
       let margins = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }
       let margin = margins.min() ?? 0
-      return lines.map { $0.dropFirst(margin) + "\n" }.joined()
+      return trimmed(lines.map { $0.dropFirst(margin) + "\n" }.joined())
     }
   }
 }

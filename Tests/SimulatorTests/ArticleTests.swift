@@ -1,11 +1,12 @@
 import Foundation
 import Testing
+import UpdateMachine
 
 @testable import Simulator
 
 /// Checks that the article "Simulating your app" shows exactly the code of these tests, and the
 /// stories that tests really print. `REWRITE=1 swift test --filter ArticleTests` writes both into
-/// it.
+/// it. `Tests/docs` compiles all its code as one file.
 @Suite struct ArticleTests {
   private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
   private static let root = tests.deletingLastPathComponent().deletingLastPathComponent()
@@ -13,8 +14,9 @@ import Testing
     path: "Sources/Simulator/Simulator.docc/SimulatingYourApp.md")
   /// The contents of the article's code blocks, in order. The stories are what tests print.
   private static let order = [
-    "model", "server", "words", "app", "uuid", "test", "story", "token", "actor", "plants",
-    "board", "boardServer", "boardApp", "boardTest", "boardStory", "laws", "ownLog",
+    "imports", "model", "server", "words", "app", "uuid", "test", "story", "token", "actor",
+    "plants", "board", "boardServer", "boardApp", "boardTest", "boardStory", "feed", "laws",
+    "ownLog", "feedTest",
   ]
 
   @Test func `the article shows exactly the code of the tests, and the story of a failure`()
@@ -22,8 +24,7 @@ import Testing
   {
     var examples: [String: [String]] = [:]
     let files = [
-      "ToDo.swift", "ToDoTests.swift", "Board.swift", "BoardTests.swift",
-      "ProtocolLawsTests.swift", "OwnFeed.swift",
+      "ToDo.swift", "ToDoTests.swift", "Board.swift", "BoardTests.swift", "OwnFeed.swift",
     ]
     for file in files {
       let text = try String(contentsOf: Self.tests.appending(path: file), encoding: .utf8)
@@ -45,6 +46,31 @@ import Testing
       #expect(lines == shown)
     }
     #expect(lines.filter { $0.hasPrefix("```") }.count == Self.order.count * 2)
+  }
+
+  /// Our feed with a mistake: every event of an answer is taken for a new one.
+  private enum AppliesTwice: SyncProtocol {
+    static func advance(
+      _ place: OwnFeed<Int>.Place, over batch: OwnFeed<Int>.Answer
+    ) -> SyncAdvance<OwnFeed<Int>.Place> {
+      let advance = OwnFeed.advance(place, over: batch)
+      guard case .next(let next, _, let isComplete) = advance else { return advance }
+      return .next(next, first: 0, isComplete: isComplete)
+    }
+  }
+
+  @Test func `the article tells the objection to a feed that applies events twice`() throws {
+    let laws = ProtocolLaws<AppliesTwice>(
+      entries: 8, place: { OwnFeed.Place(log: 1, number: Int64($0)) },
+      batch: { entries in
+        OwnFeed.Answer(
+          log: 1, after: Int64(entries.lowerBound), through: Int64(entries.upperBound),
+          hasMore: false, events: entries.map { (Int64($0) + 1, $0) })
+      })
+    let objection = try #require(laws.objection(inOtherLog: OwnFeed.Place(log: 2, number: 0)))
+    let words = try String(contentsOf: Self.article, encoding: .utf8)
+      .replacing("\n", with: " ")
+    #expect(words.contains("*\(objection)*"))
   }
 
   /// The article with new contents in its blocks.
@@ -71,6 +97,8 @@ import Testing
       if words.hasPrefix("// Article example begins: ") {
         name = String(words.dropFirst("// Article example begins: ".count))
       } else if words == "// Article example ends" {
+        // The formatter wants an empty line between imports and a comment.
+        if let ended = name, regions[ended]?.last == "" { regions[ended]?.removeLast() }
         name = nil
       } else if let name {
         regions[name, default: []].append(String(line))

@@ -60,16 +60,25 @@ import Testing
     #expect(runs.statistics.changes.made > 500)
   }
 
-  @Test func `the own protocol breaks no law`() {
-    let laws = ProtocolLaws<OwnFeed>(
-      entries: 6, place: { OwnFeed.place(Int64($0), inLog: 0) },
+  // Article example begins: laws
+  @Test func `our feed breaks no law`() {
+    let laws = ProtocolLaws<OwnFeed<Int>>(
+      entries: 8, place: { OwnFeed.Place(log: 1, number: Int64($0)) },
       batch: { entries in
         OwnFeed.Answer(
-          log: 0, after: Int64(entries.lowerBound), through: Int64(entries.upperBound),
-          hasMore: false, events: entries.map { (Int64($0) + 1, TickEvent(tick: nil)) })
+          log: 1, after: Int64(entries.lowerBound), through: Int64(entries.upperBound),
+          hasMore: false, events: entries.map { (Int64($0) + 1, $0) })
       })
-    #expect(laws.objection(inOtherLog: OwnFeed.place(0, inLog: 1)) == nil)
+    #expect(laws.objection(inOtherLog: OwnFeed.Place(log: 2, number: 0)) == nil)
   }
+  // Article example ends
+
+  // Article example begins: feedTest
+  @Test func `every change is made once over our own feed, too`() async {
+    let runs = await Simulation<FeedBoardApp>.run(seeds: 1...300, clients: 3)
+    #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
+  }
+  // Article example ends
 
   // MARK: Mistakes
 

@@ -2,27 +2,29 @@ import Simulator
 import SyncProtocols
 import UpdateMachine
 
-// A stranger's own protocol, with pushes: a feed whose answers begin with the number asked for. Its
-// server takes a change again without harm, and does not count.
+// A stranger's own protocol, with pushes: a feed whose answers begin with the number asked for. One
+// app's server counts its clients' changes. The other's takes a change again without harm.
 
-/// The client half, as the app ships it.
-enum OwnFeed: SyncProtocol {
+// Article example begins: feed
+/// The rules of our feed, as the app ships them.
+enum OwnFeed<Event: Sendable>: SyncProtocol {
   struct Place: Finger, Hashable {
     var log: Int
     var number: Int64
 
-    var description: String { "\(log)/\(number)" }
+    var description: String { "\(log):\(number)" }
   }
 
+  /// What comes after the number that was asked for.
   struct Answer: EventBatch {
     var log: Int
     var after: Int64
     var through: Int64
     var hasMore: Bool
-    var events: [(number: Int64, event: TickEvent?)]
+    var events: [(number: Int64, event: Event?)]
 
     var count: Int { events.count }
-    func event(at index: Int) -> TickEvent? { events[index].event }
+    func event(at index: Int) -> Event? { events[index].event }
   }
 
   static func advance(_ place: Place, over batch: Answer) -> SyncAdvance<Place> {
@@ -35,6 +37,7 @@ enum OwnFeed: SyncProtocol {
     return .next(next, first: first, isComplete: !batch.hasMore)
   }
 }
+// Article example ends
 
 // Article example begins: ownLog
 extension OwnFeed: SimulatedLog {
@@ -42,13 +45,31 @@ extension OwnFeed: SimulatedLog {
 
   static func number(of place: Place) -> Int64 { place.number }
 
-  static func batch(_ page: ChangeLogBatch<TickEvent>, inLog log: Int) -> Answer {
+  static func batch(_ page: ChangeLogBatch<Event>, inLog log: Int) -> Answer {
     Answer(
       log: log, after: page.after, through: page.through, hasMore: page.hasMore,
       events: page.changes.map { ($0.number, $0.event) })
   }
 }
+
+/// The same board. Its changes come over our feed.
+enum FeedBoardApp: SimulatedOfflineApp {
+  typealias Model = BoardModel
+  typealias Sync = OwnFeed<BoardEvent>
+
+  static func beginning(_ choices: inout Choices) -> BoardTruth { BoardTruth() }
+
+  static func nextChange(_ board: Board, _ choices: inout Choices) -> BoardChange? {
+    BoardApp.nextChange(board, &choices)
+  }
+
+  static func objection(_ board: Board, _ truth: BoardTruth) -> String? {
+    BoardApp.objection(board, truth)
+  }
+}
 // Article example ends
+
+// MARK: An app whose server does not count
 
 /// A list of ticks: an item is set or not.
 struct Ticks: Equatable, Sendable, CustomStringConvertible {
@@ -163,8 +184,8 @@ struct TickTruth: SimulatedTruth {
 
 enum TickApp: SimulatedOfflineApp {
   typealias Model = TickModel
-  typealias Sync = OwnFeed
-  typealias Disk = RowDisk<TickModel, OwnFeed.Place>
+  typealias Sync = OwnFeed<TickEvent>
+  typealias Disk = RowDisk<TickModel, OwnFeed<TickEvent>.Place>
 
   static func beginning(_ choices: inout Choices) -> TickTruth { TickTruth() }
 

@@ -91,19 +91,6 @@ extension ToDo: CustomStringConvertible {
   }
 }
 
-extension ToDoList: CustomStringConvertible {
-  var description: String { told(items) }
-}
-
-extension ToDoServer: CustomStringConvertible {
-  var description: String { told(items) }
-}
-
-private func told(_ items: [ToDo]) -> String {
-  items.isEmpty ? "empty" : items.map(\.description).joined(separator: " ")
-}
-// Article example ends
-
 extension ToDoEvent: CustomStringConvertible {
   var description: String {
     switch self {
@@ -115,6 +102,26 @@ extension ToDoEvent: CustomStringConvertible {
     }
   }
 }
+
+extension ToDoList: CustomStringConvertible {
+  var description: String { told(items) }
+}
+
+extension ToDoServer: CustomStringConvertible {
+  var description: String { told(items) }
+}
+
+private func told(_ items: [ToDo]) -> String {
+  items.isEmpty ? "empty" : items.map(\.description).joined(separator: " ")
+}
+
+extension UUID {
+  /// Enough digits to tell a few IDs apart.
+  fileprivate var short: String {
+    String(UInt32(uuid.0) << 16 | UInt32(uuid.1) << 8 | UInt32(uuid.2), radix: 16)
+  }
+}
+// Article example ends
 
 // Article example begins: app
 enum ToDoApp: SimulatedApp {
@@ -163,10 +170,3 @@ extension UUID {
   }
 }
 // Article example ends
-
-extension UUID {
-  /// Enough digits to tell a few IDs apart.
-  fileprivate var short: String {
-    String(UInt32(uuid.0) << 16 | UInt32(uuid.1) << 8 | UInt32(uuid.2), radix: 16)
-  }
-}

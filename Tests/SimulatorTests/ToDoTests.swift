@@ -1,10 +1,11 @@
+// Article example begins: imports
 import Foundation
+import Simulator
 import SyncProtocols
-import Synchronization
 import Testing
 import UpdateMachine
 
-@testable import Simulator
+// Article example ends
 
 /// The tests that an app would write. The to-do list stands in for the app, and the documentation's
 /// article quotes them.
