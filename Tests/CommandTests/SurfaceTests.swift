@@ -8,7 +8,7 @@ import Testing
   static let most = [
     ("UpdateMachine", 510), ("MessageSync", 197), ("SyncProtocols", 599), ("HTTPSync", 5),
     ("ZulipSync", 250),
-    ("Simulator", 265), ("SQLiteStore", 35), ("LoopbackServer", 92),
+    ("Simulator", 266), ("SQLiteStore", 35), ("LoopbackServer", 92),
   ]
 
   @Test(arguments: most)
@@ -94,6 +94,43 @@ import Testing
     #expect(types.filter(names.contains) == [])
   }
 
+  /// So an app can write `some Mutation<Board>` and `any ServerTruth<Event, Snapshot>`.
+  @Test func `a public protocol with associated types names the primary ones`() {
+    let protocols = Repository().swift.filter { file in
+      Self.most.contains { file.path.hasPrefix("Sources/\($0.0)/") }
+    }.flatMap(\.publicProtocols)
+    let primary = protocols.filter { !$0.primary.isEmpty }.map(\.name)
+    #expect(primary.count > 20)
+    let without = protocols.filter { one in
+      one.primary.isEmpty && (one.hasAssociated || one.refined.contains { primary.contains($0) })
+    }
+    #expect(without.map(\.name) == [])
+  }
+
+  @Test func `a public protocol is read with what it refines and associates`() {
+    let file = SourceFile(
+      path: "x.swift",
+      text: """
+        public protocol Bare: Sendable, Other {
+          var hidden: Int { get }
+        }
+        #if os(Linux)
+          public protocol Full<A, B>: Bare {
+            associatedtype A
+          }
+        #endif
+        public protocol Empty: Bare where Text == Int {}
+        package protocol Ours {
+          associatedtype C
+        }
+        """)
+    let read = file.publicProtocols
+    #expect(read.map(\.name) == ["Bare", "Full", "Empty"])
+    #expect(read.map(\.primary) == ["", "A, B", ""])
+    #expect(read.map(\.hasAssociated) == [false, true, false])
+    #expect(read.map(\.refined) == [["Sendable", "Other"], ["Bare"], ["Bare"]])
+  }
+
   @Test func `a public declaration is recognised behind attributes`() {
     let file = SourceFile(
       path: "x.swift",
@@ -117,6 +154,35 @@ import Testing
 extension SourceFile {
   var publicDeclarations: [Substring] {
     lines.filter { $0.prefixMatch(of: #/ *(?:@\w+(?:\([^)]*\))? )*public (?!import )/#) != nil }
+  }
+
+  struct PublicProtocol {
+    var name: String
+    /// What stands between the angle brackets.
+    var primary: String
+    var refined: [String]
+    var hasAssociated = false
+  }
+
+  var publicProtocols: [PublicProtocol] {
+    let begins = #/ *public protocol (\w+)(?:<([\w, ]+)>)?(?:: ([\w, &]+))?.*/#
+    var protocols: [PublicProtocol] = []
+    var isInside = false
+    for line in lines {
+      if let found = line.wholeMatch(of: begins) {
+        let refined = (found.3 ?? "").split { !$0.isLetter }.map(String.init)
+        protocols.append(
+          PublicProtocol(
+            name: String(found.1), primary: String(found.2 ?? ""),
+            refined: Array(refined.prefix { $0 != "where" })))
+        isInside = true
+      } else if line.contains(#/^ *\w+ protocol /#) {
+        isInside = false
+      } else if isInside, line.contains(#/^ *associatedtype /#) {
+        protocols[protocols.count - 1].hasAssociated = true
+      }
+    }
+    return protocols
   }
 
   /// Names of public types that no other type surrounds.

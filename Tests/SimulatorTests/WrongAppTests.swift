@@ -160,6 +160,8 @@ private struct StockModel<Wrong: Flaw>: SyncModel {
 }
 
 private enum Shop<Wrong: Flaw>: SimulatedApp {
+  typealias Model = StockModel<Wrong>
+
   static func beginning(_ choices: inout Choices) -> Stock {
     Stock(shelves: [1: 5], settings: [0: 1])
   }

@@ -2,7 +2,7 @@
 ///
 /// The library evaluates it for every message that an event or a page names. So it must be fast,
 /// and a pure function of its argument. ``MessageFilter`` serves most apps.
-public protocol MessageNarrow: Hashable, Sendable {
+public protocol MessageNarrow<Content>: Hashable, Sendable {
   /// The content of the messages that it lists.
   associatedtype Content: Hashable & Sendable
 

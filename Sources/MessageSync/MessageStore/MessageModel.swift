@@ -4,7 +4,7 @@ public import UpdateMachine
 /// log's events to them.
 ///
 /// If its events are message events, extensions supply what it needs to leave messages unloaded.
-public protocol MessageModel: SyncModel where Lists == MessageStore<Narrow> {
+public protocol MessageModel<Narrow>: SyncModel where Lists == MessageStore<Narrow> {
   /// The narrows whose lists an app can open.
   associatedtype Narrow: MessageNarrow
 }

@@ -7,7 +7,7 @@ public import UpdateMachine
 
 /// The disk under one client. A write happens completely or not at all; reads return what was
 /// written.
-public protocol SimulatedDisk: Sendable {
+public protocol SimulatedDisk<Model, Place>: Sendable {
   /// The model whose state is saved.
   associatedtype Model: SyncModel
   /// The finger that is saved with it.

@@ -9,7 +9,7 @@ public import UpdateMachine
 ///
 /// Mark the conformance `@inlinable` if it is explored from another module: every call here is on
 /// the hot path.
-public protocol ExplorableModel {
+public protocol ExplorableModel<State, Step> {
   /// A whole state, packed.
   associatedtype State: PackedState
   /// A step between two states, with details for the reader of a counterexample. Created on the hot

@@ -34,24 +34,18 @@
   /// Everything here must be a function of its arguments alone, as in a ``SimulatedApp``. Models,
   /// truths and views are compared by their `description`, so that must say everything that
   /// matters.
-  public protocol SimulatedOfflineApp: Simulatable {
-    /// The app's own model type, with its changes.
-    associatedtype Model: SyncModel & CustomStringConvertible
-    where
-      Model.Change: Equatable & CustomStringConvertible,
-      Model.Change.State: CustomStringConvertible, Model.Lists == NoLists
-    /// The server's state, written as simply as possible. It should not reuse the model's code.
-    associatedtype Truth: SimulatedTruth
-    where
-      Truth.Change == Model.Change, Truth.Event == Model.Event, Truth.Snapshot == Model.Snapshot
+  public protocol SimulatedOfflineApp<Model, Truth>: Simulatable
+  where
+    Model: CustomStringConvertible, Model.Change: Equatable & CustomStringConvertible,
+    Model.Change.State: CustomStringConvertible, Model.Lists == NoLists,
+    Truth: SimulatedTruth, Truth.Change == Model.Change, Truth.Event == Model.Event,
+    Truth.Snapshot == Model.Snapshot
+  {
     /// The protocol that the app speaks. By default the library's own log of numbered changes.
     associatedtype Sync: SimulatedLog = ChangeLog<Truth.Event> where Sync.Batch.Event == Truth.Event
     /// The disk under each client, as in a ``SimulatedApp``.
     associatedtype Disk: SimulatedDisk = ValueDisk<Model, Sync.Place>
     where Disk.Model == Model, Disk.Place == Sync.Place
-
-    /// The server's state when the world begins. May draw from the stream `workload`.
-    static func beginning(_ choices: inout Choices) -> Truth
 
     /// Returns what a user who sees this may do next; `nil`: nothing. A change that cannot be made
     /// is tried in vain.
@@ -79,7 +73,7 @@
 
   /// The true state of a server that makes its clients' changes. It only makes them. A world counts
   /// them, logs them, and asks for a snapshot.
-  public protocol SimulatedTruth: Sendable, CustomStringConvertible {
+  public protocol SimulatedTruth<Change, Event, Snapshot>: Sendable, CustomStringConvertible {
     /// What clients push.
     associatedtype Change: Mutation
     /// What the log tells of a change.
@@ -128,7 +122,7 @@
 
   /// A protocol with logs of numbered changes, for which a world can play the server. It must be
   /// possible to ask for what comes after a number. Numbers ascend from 1, with holes.
-  public protocol SimulatedLog: SyncProtocol {
+  public protocol SimulatedLog<Place, Batch>: SyncProtocol {
     /// The place of a client that has all changes up to a number.
     ///
     /// - Parameters:

@@ -3,7 +3,24 @@ public import UpdateMachine
 
 /// What ``Simulation`` runs: a ``SimulatedApp``, or a ``SimulatedOfflineApp`` whose users change
 /// things.
-public protocol Simulatable: Sendable {}
+public protocol Simulatable<Model, Truth>: Sendable {
+  /// The app's own model type.
+  associatedtype Model: SyncModel
+  /// The server's state, written as simply as possible. It should not reuse the model's code: a
+  /// mistake in both would go unnoticed.
+  associatedtype Truth: Sendable
+
+  /// The server's state when the world begins. May draw from the stream `workload`.
+  static func beginning(_ choices: inout Choices) -> Truth
+}
+
+/// An app whose model takes what its server tells. Every ``SimulatedApp`` is one.
+///
+/// It is a protocol of its own so that the compiler says what does not agree. In `SimulatedApp` it
+/// would check nothing: that model and truth have the same events already follows from the default
+/// of `User`.
+public protocol AgreeingApp<Model, Truth>: Simulatable
+where Truth: ServerTruth, Truth.Event == Model.Event, Truth.Snapshot == Model.Snapshot {}
 
 /// A world that is made of an app. Stories say the app's name.
 package protocol NamedWorld {
@@ -25,13 +42,7 @@ package protocol NamedWorld {
 /// Everything here must be a function of its arguments alone: no clock, no randomness except
 /// `choices`, no reliance on the order of a `Set` or a `Dictionary`. A seed that is run twice must
 /// give the same run; ``Simulation`` checks that, too.
-public protocol SimulatedApp: Simulatable {
-  /// The app's own model type.
-  associatedtype Model: SyncModel
-  /// The server's state, written as simply as possible. It should not reuse the model's code: a
-  /// mistake in both would go unnoticed.
-  associatedtype Truth: ServerTruth
-  where Truth.Event == Model.Event, Truth.Snapshot == Model.Snapshot
+public protocol SimulatedApp<Model, Truth>: AgreeingApp {
   /// The server half of the app's protocol. By default Zulip's event queues.
   associatedtype Server: SimulatedServer = EventQueueServer<Truth> where Server.Truth == Truth
   /// The user of each client. By default one who does nothing.
@@ -42,9 +53,6 @@ public protocol SimulatedApp: Simulatable {
   /// of its own should use a ``RowDisk``, so that the form is tested, too.
   associatedtype Disk: SimulatedDisk = ValueDisk<Model, Server.Sync.Place>
   where Disk.Model == Model, Disk.Place == Server.Sync.Place
-
-  /// The server's state when the world begins. May draw from the stream `workload`.
-  static func beginning(_ choices: inout Choices) -> Truth
 
   /// Returns the next event that the server commits.
   ///

@@ -6,7 +6,7 @@ public import UpdateMachine
 ///
 /// It has logs, numbered from 0 in order of creation: Zulip's event queues. A protocol without logs
 /// has a single log that never ends.
-public protocol SimulatedServer: Sendable {
+public protocol SimulatedServer<Truth, Sync>: Sendable {
   /// The state that clients follow, with its changes.
   associatedtype Truth: ServerTruth
   /// The protocol that it speaks.

@@ -7,7 +7,7 @@ public import UpdateMachine
 /// runs the client. After every input the world asks the user whether the client's state is right.
 /// One user outlives all of a client's processes: facts about an older saved form may be needed
 /// again.
-public protocol SimulatedUser: Sendable {
+public protocol SimulatedUser<Model, Truth, Sync>: Sendable {
   /// The model that the client holds.
   associatedtype Model: SyncModel
   /// The server's state, which the user's client follows.

@@ -5,7 +5,7 @@ public import UpdateMachine
 
 /// An app's mutation of its client view: a mutator's name, and arguments for it. The client runs
 /// its own `apply(to:)`, which may guess what the data layer's mutator will do.
-public protocol ViewMutation: Mutation where State == ViewMap<Content> {
+public protocol ViewMutation<Content>: Mutation where State == ViewMap<Content> {
   /// The type of the view's values.
   associatedtype Content: ViewValue = JSONValue
 

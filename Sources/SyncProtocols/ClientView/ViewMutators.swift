@@ -1,6 +1,6 @@
 /// An app's mutators. The data layer has them, and the client has its own, which may guess. The
 /// data layer's results count.
-public protocol ViewMutators: Sendable {
+public protocol ViewMutators<Value>: Sendable {
   /// The values that the mutators read and write.
   associatedtype Value: ViewValue
 

@@ -3,7 +3,7 @@ public import UpdateMachine
 /// The true state of a server, which clients follow, as a value.
 ///
 /// The server half of every protocol is generic over it, so an app can simulate *its* server.
-public protocol ServerTruth: Sendable {
+public protocol ServerTruth<Event, Snapshot>: Sendable {
   /// What clients are told of a change.
   associatedtype Event: Sendable
   /// What a client that registers starts from.

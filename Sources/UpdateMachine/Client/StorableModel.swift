@@ -1,7 +1,7 @@
 /// A model with a saved form in rows, so that a save costs what changed.
 ///
 /// A model of maps writes one row per entry, by ``RowWriter``. A small model writes a single row.
-public protocol StorableModel: SyncModel where Change: Storable {
+public protocol StorableModel<Event, Snapshot>: SyncModel where Change: Storable {
   /// The version of the rows that this app writes and reads; 1 by default. Raise it when the rows
   /// change their form.
   static var storedVersion: UInt64 { get }

@@ -7,7 +7,7 @@
 /// Associated types say what else a model can do. A model that its user changes names its
 /// ``Change``, and says whose changes they are and how far they are confirmed. A model that holds
 /// only part of the server's data names its ``Lists``.
-public protocol SyncModel: Sendable {
+public protocol SyncModel<Event, Snapshot>: Sendable {
   /// The state that a server gave, atomic with a finger.
   associatedtype Snapshot: Sendable
   /// One change at the server.
@@ -198,7 +198,7 @@ public struct MutationConfirmation: Hashable, Sendable {
 }
 
 /// The answer to a poll: events in the order of the log.
-public protocol EventBatch: Sendable {
+public protocol EventBatch<Event>: Sendable {
   /// One change at the server, as the model applies it.
   associatedtype Event: Sendable
 
@@ -211,7 +211,7 @@ public protocol EventBatch: Sendable {
 }
 
 /// A server protocol's rules about its log, as pure functions.
-public protocol SyncProtocol: Sendable {
+public protocol SyncProtocol<Place, Batch>: Sendable {
   /// The protocol's place in a log.
   associatedtype Place: Finger
   /// The protocol's answer to a poll.

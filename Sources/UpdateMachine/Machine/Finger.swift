@@ -3,7 +3,7 @@
 ///
 /// Each protocol brings its own (Architecture §5). The machine never looks inside. It stores the
 /// finger, sends it with polls, and names its log to release it.
-public protocol Finger: Equatable, Sendable, CustomStringConvertible {
+public protocol Finger<Log>: Equatable, Sendable, CustomStringConvertible {
   /// Names the server's log, if the server keeps one for us that can be released (Zulip's event
   /// queue). Other protocols use a type with a single value.
   associatedtype Log: Equatable & Sendable & CustomStringConvertible

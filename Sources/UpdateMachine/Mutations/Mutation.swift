@@ -19,7 +19,7 @@
 /// and nothing outside the state. Such values are among its arguments.
 ///
 /// Source: the mutators of Replicache's design document ("Conflicts").
-public protocol Mutation: Sendable {
+public protocol Mutation<State>: Sendable {
   /// The state that it changes. Made of ``VersionedMap`` values, so that a fork costs nothing.
   associatedtype State: Sendable
   /// The result for the app that made it.

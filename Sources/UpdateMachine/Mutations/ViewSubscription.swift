@@ -6,7 +6,7 @@
 ///         new.items.differs(from: old.items, in: ItemID(0)..<ItemID(1000))
 ///       }
 ///     }
-public protocol ViewQuery: Sendable {
+public protocol ViewQuery<State, Answer>: Sendable {
   /// The state that the query reads: the view, or the model.
   associatedtype State: Sendable
   /// What the query returns. Equal answers are not reported twice.

@@ -5,7 +5,7 @@
 ///
 /// `PagePlanner` asks it what is missing and tells it what is fetched. It must be a value: equal
 /// inputs in equal order give equal answers.
-public protocol PartialLists: Sendable {
+public protocol PartialLists<Narrow, ID>: Sendable {
   /// A filter that says which items a list shows.
   associatedtype Narrow: Hashable & Sendable
   /// The ID of an item, which orders all lists.
