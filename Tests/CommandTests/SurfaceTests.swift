@@ -71,6 +71,39 @@ import Testing
     #expect(words.filter { ours.contains(String($0)) } == [])
   }
 
+  /// Whoever reads about what is public looks for what it names.
+  @Test func `no public comment names an app of our own worlds`() {
+    let files = Repository().swift.filter { $0.path.hasPrefix("Sources/") }
+    let ours = files.flatMap(\.lines).compactMap { line in
+      line.firstMatch(of: #/^ *package enum (\w+App)\b/#).map { String($0.1) }
+    }
+    #expect(ours.contains("DirectoryApp") && ours.count > 5)
+    let named = files.filter { file in
+      file.publicComments.contains { comment in
+        comment.matches(of: #/\w+/#).contains { ours.contains(String($0.0)) }
+      }
+    }
+    #expect(named.map(\.path) == [])
+  }
+
+  @Test func `a public comment is found over what it is about`() {
+    let file = SourceFile(
+      path: "x.swift",
+      text: """
+        /// Of one.
+        ///
+        /// More.
+        @frozen public struct One {
+          /// Of two.
+          var two = 2
+          /// Of three.
+          @inlinable
+          public var three: Int { 3 }
+        }
+        """)
+    #expect(file.publicComments == ["/// Of one.", "///", "/// More.", "  /// Of three."])
+  }
+
   /// An app has a `Board` or a `Post` of its own. It imports the simulator in its tests only, but
   /// there its own types and ours would meet.
   @Test func `no public type has a name of our example worlds`() {
@@ -154,6 +187,23 @@ import Testing
 extension SourceFile {
   var publicDeclarations: [Substring] {
     lines.filter { $0.prefixMatch(of: #/ *(?:@\w+(?:\([^)]*\))? )*public (?!import )/#) != nil }
+  }
+
+  /// The lines of comments on public declarations.
+  var publicComments: [String] {
+    var comments: [String] = []
+    var comment: [String] = []
+    for line in lines {
+      if line.contains(#/^ *\/\/\//#) {
+        comment.append(String(line))
+      } else if line.contains(#/^ *(?:@\w+(?:\([^)]*\))? )*public /#) {
+        comments += comment
+        comment = []
+      } else if !line.contains(#/^ *@\w+(?:\([^)]*\))?$/#) {
+        comment = []
+      }
+    }
+    return comments
   }
 
   struct PublicProtocol {

@@ -12,18 +12,32 @@ import Testing
 
   private typealias Reason = MutationSetAside<BoardChange>.Reason
   private typealias Refused = MutationError<BoardChange.Refusal>
+  private typealias Undone = UndoOutcome<BoardChange.Refusal>
+
+  static let stored: [StoreError] = [
+    .failed("Disk full."), .unreadable("Row 3."), .unwritable("A date."), .taken("Since 9:00."),
+  ]
+  static let codes: [RejectionCode] = [
+    RejectionCode("NO"), .none, .nameLost, .unreadable, .tooLarge,
+  ]
+  private static let errors: [Refused] = [
+    .refused(.full), .full, .nothingHeld, .notConnected,
+    .unstorable(.damaged(expected: "a date")),
+  ]
+  private static let reasons = [Reason.threw(.missing)] + codes.map { .refused($0) }
+  private static let undone: [Undone] = [
+    .queued(MutationTicket(4)), .discarded(MutationTicket(4)), .outdated(.missing),
+    .undecided(MutationTicket(4)), .nothing,
+  ]
+  private static let reports =
+    failures.map { DriverReport.failure($0) } + stored.map { .store($0) }
+    + [.nameShared(ClientID(7))]
 
   /// All texts.
   private static let texts: [String] =
-    failures.map { "\(DriverReport.failure($0))" }
+    reports.map { "\($0)" } + stored.map { "\($0)" } + codes.map { "\($0)" }
     + failures.flatMap { ["\(PushFailure($0))", "\(PushFailure($0, hasLeft: false))"] }
-    + [StoreError.failed("Disk full."), .unreadable("Row 3."), .unwritable("A date.")].flatMap {
-      ["\($0)", "\(DriverReport.store($0))"]
-    }
-    + [Refused.refused(.full), .full, .nothingHeld, .notConnected].map { "\($0)" }
-    + ["\(Refused.unstorable(.damaged(expected: "a date")))"]
-    + [Reason.threw(.missing), .refused(RejectionCode("NO")), .refused(.none)].map { "\($0)" }
-    + [RejectionCode("NO"), .none, .nameLost].map { "\($0)" }
+    + errors.map { "\($0)" } + reasons.map { "\($0)" } + undone.map { "\($0)" }
 
   @Test func `every report and error is told in sentences on one line`() {
     for text in Self.texts {
@@ -58,6 +72,109 @@ import Testing
     #expect("\(Reason.refused(.nameLost))".contains("under a client ID that was lost (NAME_LOST)"))
   }
 
+  // MARK: What to do
+
+  // A new case does not compile without its advice.
+
+  private func advice(_ error: StoreError) -> String {
+    switch error {
+    case .failed: "look at the disk"
+    case .unreadable: "the server is asked for what it has"
+    case .unwritable: "The app's own code threw"
+    case .taken: "Give each machine a store of its own"
+    }
+  }
+
+  private func advice(_ report: DriverReport) -> String {
+    switch report {
+    case .failure(.unreachable), .failure(.timedOut), .failure(.serverFault), .failure(.expired),
+      .failure(.rateLimited):
+      "It is tried again by itself"
+    case .failure(.unauthorized): "call credentialsChanged()"
+    case .failure(.unsupported): "call retryNow()"
+    case .failure(.rejected): "Its documentation says what helps"
+    case .failure(.malformed): "Compare what the server sends"
+    case .failure(.modelRefused): "Look at why it throws"
+    case .store(let error): advice(error)
+    case .nameShared: "Give each store a name of its own"
+    }
+  }
+
+  private func advice(_ error: Refused) -> String {
+    switch error {
+    case .refused: "let the user choose another"
+    case .full: "Try again when some of them are confirmed"
+    case .nothingHeld: "Try again when the first one has come"
+    case .notConnected: "Try again when there is"
+    case .unstorable: "Look at how it is encoded"
+    }
+  }
+
+  private func advice(_ reason: Reason) -> String {
+    switch reason {
+    case .threw: "if that will not help, discard it"
+    case .refused(.nameLost), .refused(.unreadable): "Retry or discard it"
+    case .refused(.tooLarge): "Discard it, and make smaller ones"
+    case .refused: "Retry, edit or discard it"
+    }
+  }
+
+  private func advice(_ outcome: Undone) -> String {
+    switch outcome {
+    case .queued: "It waits for the server"
+    case .discarded: "It has had no effect at the server"
+    case .outdated: "the change before it is next"
+    case .undecided: "decide about it first, or wait"
+    case .nothing: "There is nothing to undo"
+    }
+  }
+
+  @Test func `each case says what to do, or that nothing need be done`() {
+    let told =
+      Self.stored.map { ("\($0)", advice($0)) } + Self.reports.map { ("\($0)", advice($0)) }
+      + Self.errors.map { ("\($0)", advice($0)) } + Self.reasons.map { ("\($0)", advice($0)) }
+      + Self.undone.map { ("\($0)", advice($0)) }
+    for (text, advice) in told { #expect(text.contains(advice), "\(text)") }
+    // Each list above has every case.
+    #expect(Set(Self.stored.map { advice($0) }).count == 4)
+    #expect(Set(Self.reports.map { advice($0) }).count == 11)
+    #expect(Set(Self.errors.map { advice($0) }).count == 5)
+    #expect(Set(Self.reasons.map { advice($0) }).count == 4)
+    #expect(Set(Self.undone.map { advice($0) }).count == 5)
+    #expect(Set(Self.failures.map { "\(DriverReport.failure($0))" }).count == 10)
+  }
+
+  @Test func `what came of an undo names the change, or what stands in its way`() {
+    #expect("\(Undone.queued(MutationTicket(4)))".contains("(#4)"))
+    #expect("\(Undone.discarded(MutationTicket(4)))".contains("(#4)"))
+    #expect("\(Undone.undecided(MutationTicket(4)))".contains("(#4)"))
+    #expect("\(Undone.outdated(.missing))".contains("changed the same thing since (missing)"))
+  }
+
+  // MARK: The app's own codes
+
+  /// What a view does with a change that is set aside.
+  private func words(_ reason: Reason) -> String {
+    switch reason {
+    case .refused(.hourIsTaken): "Somebody else was faster. Choose another hour."
+    case .refused(.isTooLong): "Make the title shorter."
+    case .refused, .threw: "\(reason)"
+    }
+  }
+
+  @Test func `an app names its server's codes, and matches them as its own cases`() throws {
+    let (bench, _) = MutationBench.following()
+    bench.server.refuses = ["reserve"]
+    bench.server.code = RejectionCode("HOUR_TAKEN")
+    _ = bench.ticket(.reserve(9, by: "me"))
+    bench.advance(.milliseconds(10))
+    bench.answerPush()
+    let reason = try #require(bench.state.setAside.first).reason
+    #expect(words(reason) == "Somebody else was faster. Choose another hour.")
+    #expect(words(.refused(RejectionCode("TOO_LONG"))) == "Make the title shorter.")
+    #expect(words(.refused(RejectionCode("LOCKED"))).contains("(LOCKED)"))
+  }
+
   @Test func `a failure's description, which scenarios compare, is still one word`() {
     #expect(
       Self.failures.map { "\($0)" } == [
@@ -65,4 +182,9 @@ import Testing
         "unsupported", "expired", "rejected(TOO_OLD)", "malformed", "modelRefused",
       ])
   }
+}
+
+extension RejectionCode {
+  fileprivate static let hourIsTaken = RejectionCode("HOUR_TAKEN")
+  fileprivate static let isTooLong = RejectionCode("TOO_LONG")
 }

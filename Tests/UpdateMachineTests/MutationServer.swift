@@ -67,6 +67,8 @@ struct BoardServer: Sendable {
   var refusal: MutationRefusal?
   /// The names of mutations that it refuses.
   var refuses: Set<String> = []
+  /// What it says then.
+  var code = RejectionCode("NO")
   /// What it has run, in order.
   var ran: [String] = []
   var spot = Spot("a", 0)
@@ -88,7 +90,7 @@ struct BoardServer: Sendable {
         self.board = board
         ran.append(item.change.name)
       } else {
-        refusal = MutationRefusal(item.id, RejectionCode("NO"))
+        refusal = MutationRefusal(item.id, code)
       }
     }
     if let refusal, refusal.id > push.knownRefusal { return .refused(refusal) }

@@ -29,9 +29,9 @@ package protocol NamedWorld {
 
 /// A simulation of an app: its model, the server's truth, and the events on the server.
 ///
-/// The library's own worlds run `DirectoryApp`; an app's tests run the app's model against its
-/// server. A simple app says three things: where the world begins, what happens next, and, through
-/// the `description` of model and truth, what each of them shows:
+/// An app's tests run the app's model against its server. A simple app says three things: where the
+/// world begins, what happens next, and, through the `description` of model and truth, what each of
+/// them shows:
 ///
 ///     enum MyApp: SimulatedApp {
 ///       typealias Model = MyModel

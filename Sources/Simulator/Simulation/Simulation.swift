@@ -2,9 +2,8 @@
 //
 // Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Posts, Records, Run, Shrinking, Streams, Tables, World.
 
-/// Runs an app's world: `Simulation<DirectoryApp>` for the library's own, `Simulation<TheirApp>` in
-/// an app's tests. Their app is a ``SimulatedApp``, or if its users change things, a
-/// ``SimulatedOfflineApp``.
+/// Runs an app's world, in the app's tests: `Simulation<MyApp>`. `MyApp` is a ``SimulatedApp``, or
+/// if its users change things, a ``SimulatedOfflineApp``.
 public enum Simulation<App: Simulatable> {}
 
 extension Simulation where App: SimulatedApp {

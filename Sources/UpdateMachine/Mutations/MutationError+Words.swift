@@ -34,9 +34,30 @@
       case .refused(.unreadable):
         "The change could not be read for a while, and may be at the server (UNREADABLE). Retry or "
           + "discard it."
+      case .refused(.tooLarge):
+        "The change is too large for the server (TOO_LARGE), and cannot be edited. Discard it, and "
+          + "make smaller ones."
       case .refused(.none): "The server refused the change. Retry, edit or discard it."
       case .refused(let code):
         "The server refused the change (\(code.text)). Retry, edit or discard it."
+      }
+    }
+  }
+
+  extension UndoOutcome: CustomStringConvertible {
+    public var description: String {
+      switch self {
+      case .queued(let ticket):
+        "The inverse was made (\(ticket)). It waits for the server, as any change does."
+      case .discarded(let ticket):
+        "The change was discarded (\(ticket)). It has had no effect at the server."
+      case .outdated(let refusal):
+        "Somebody has changed the same thing since (\(refusal)). Nothing was done; the change before "
+          + "it is next."
+      case .undecided(let ticket):
+        "Nobody knows yet what this change does at the server (\(ticket)). Nothing was done; decide "
+          + "about it first, or wait."
+      case .nothing: "There is nothing to undo, or to redo."
       }
     }
   }
