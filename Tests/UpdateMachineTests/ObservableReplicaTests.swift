@@ -18,10 +18,13 @@ import Testing
     watch("view") { _ = replica.view }
     watch("pending") { _ = replica.pending }
     watch("setAside") { _ = replica.setAside }
+    watch("undoable") { _ = replica.undoable }
+    watch("redoable") { _ = replica.redoable }
     watch("unreadable") { _ = replica.unreadable }
     watch("claim") { _ = replica.claim }
     watch("freshness") { _ = replica.freshness }
     watch("nextPush") { _ = replica.nextPush }
+    watch("progress") { _ = replica.progress }
     watch("status") { _ = replica.status }
     replica.show(state)
     return told.value
@@ -188,6 +191,49 @@ import Testing
     #expect(replica.pending.map(\.change) == [.set("b", 2)])
   }
 
+  // MARK: Undo, and progress
+
+  private func state(of typist: Typist) -> ReplicaState<Titles> {
+    ReplicaState(
+      holding: .model(Titles(snapshot: typist.server)), local: typist.local,
+      status: .live(.pausing), freshness: Freshness(.connected, upToDateAsOf: nil), at: .ms(0))
+  }
+
+  @Test func `a menu hears when there is something else to undo or to redo`() throws {
+    var typist = Typist()
+    let replica = ObservableReplica(showing: state(of: typist))
+    #expect(replica.undoable == nil && replica.redoable == nil)
+
+    try typist.make(.type("a", "x"))
+    #expect(told(replica, state(of: typist)) == ["view", "pending", "undoable"])
+    #expect(replica.undoable == "type" && replica.redoable == nil)
+    try typist.make(.look)
+    #expect(told(replica, state(of: typist)) == ["view", "pending"], "that has no inverse")
+    try typist.make(.suggest("b", "y"))
+    #expect(told(replica, state(of: typist)) == ["view", "pending", "undoable"])
+    #expect(replica.undoable == "suggest")
+
+    try typist.undo()
+    #expect(told(replica, state(of: typist)) == ["view", "pending", "undoable", "redoable"])
+    #expect(replica.undoable == "type" && replica.redoable == "suggest")
+    #expect(told(replica, state(of: typist)) == [], "the same state again")
+    try typist.redo()
+    #expect(told(replica, state(of: typist)).isSuperset(of: ["undoable", "redoable"]))
+    #expect(replica.undoable == "suggest" && replica.redoable == nil)
+  }
+
+  @Test func `a bar hears of progress, and nobody else does`() {
+    var state = ReplicaState<Ledger>(holding: .nothing, status: .registerFailed)
+    let replica = ObservableReplica(showing: state)
+    #expect(replica.progress == nil)
+    for progress in [0.25, 0.5, nil] {
+      state.progress = progress
+      #expect(told(replica, state) == ["progress"])
+      #expect(replica.progress == progress)
+      #expect(told(replica, state) == [], "the same state again")
+    }
+  }
+
   // MARK: Without a machine
 
   @Test func `a replica for a preview shows the user's changes as a machine would`() async {
@@ -220,4 +266,17 @@ import Testing
     #expect(ObservableReplica(showing: held).model == Ledger(entries: [1]))
     #expect(held.pending.isEmpty && held.setAside.isEmpty && held.freshness.claim == .connected)
   }
+}
+
+/// The model of titles that a ``Typist`` changes.
+private struct Titles: SyncModel {
+  typealias Change = Naming
+  typealias Refusal = Never
+
+  var state: VersionedMap<String, String>
+  var client: ClientID? { ClientID(7) }
+  var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
+
+  init(snapshot: VersionedMap<String, String>) { state = snapshot }
+  mutating func apply(_ event: VersionedMap<String, String>) { state = event }
 }
