@@ -38,6 +38,39 @@ import UpdateMachine
     await following
   }
 
+  @Test func `an undo is made offline, and takes back nothing that others have done since`()
+    async throws
+  {
+    let server = LocalEventStream(law: .lastWriterWins)
+    let mine = tunnel(to: server)
+    let machine = Driver(source: mine, client: ClientID(1))
+    async let following: Void = machine.run()
+    await wait(for: machine) { _ in true }
+    for (number, kind) in [
+      StreamChange.Kind.insert(["a": 1]), .update(["a": 2]), .update(["b": 2]),
+    ].enumerated() {
+      let made = try await machine.mutate(change(UInt64(number), "milk", kind))
+      #expect(await machine.acknowledged(made.ticket) == .acknowledged)
+    }
+    await mine.door.set(false)
+    guard case .queued(let b) = try await machine.undo(),
+      case .queued(let a) = try await machine.undo()
+    else { throw StreamChangeRefusal.missing }
+    #expect(await machine.state.view?.objects["milk"]?.fields == ["a": 1])
+    // Somebody who had seen all three writes before the undo arrives.
+    await server.write(
+      change(9, "milk", .update(["a": 3])), by: ClientID(0), havingSeen: StreamSequence(2))
+    await mine.door.set(true)
+    await machine.retryNow()
+    #expect(await machine.acknowledged(b) == .acknowledged)
+    // It is set aside if the news come first, and overruled otherwise.
+    let outcome = await machine.acknowledged(a)
+    #expect(outcome == .setAside || outcome == .overruled)
+    await wait(for: machine) { $0.objects["milk"]?.fields == ["a": 3] }
+    await machine.stop()
+    await following
+  }
+
   @Test func `a user's change arrives at a second client, and both end equal`() async throws {
     let server = LocalEventStream(law: .firstWriterWins)
     let (mine, hers) = (tunnel(to: server), tunnel(to: server))

@@ -104,6 +104,32 @@ import UpdateMachine
     await following
   }
 
+  /// A user who sees a change undoes it at once, though it may be pending in name still.
+  @Test func `an undo takes back what was done, and nothing that others have done since`()
+    async throws
+  {
+    try await fill()
+    let machine = Driver(source: tunnel(), client: ClientID(1))
+    async let following: Void = machine.run()
+    await machine.wait { $0.freshness.claim == .connected }
+    _ = try await machine.mutate(.set(milk, ["title": "Oat milk"]))
+    for title in ["Oat milk", "Milk", "Oat milk"] {
+      await machine.wait { isShown(["title": .string(title)], $0) }
+      let outcome = try await title == "Milk" ? machine.redo() : machine.undo()
+      guard case .queued = outcome else { throw ChangeRefusal("\(outcome)") }
+    }
+    await machine.wait { isShown(["title": "Milk"], $0) }
+    _ = try await machine.redo()
+    await machine.wait { isShown(["title": "Oat milk"], $0) }
+    try await server.change(.set(milk, ["title": "Soy milk"]))
+    guard case .queued(let ticket) = try await machine.undo() else { throw ChangeRefusal("lost") }
+    #expect(await machine.acknowledged(ticket) == .setAside)
+    #expect(await machine.state.setAside.first?.reason == .refused(RejectionCode("changed")))
+    #expect(await server.rows.last?.content?.fields["title"] == "Soy milk")
+    await machine.stop()
+    await following
+  }
+
   @Test func `a change can be made only while connected`() async throws {
     try await fill()
     let mine = tunnel()

@@ -83,6 +83,23 @@ import Testing
     #expect(typist.shown == ["a": "Oats"])
   }
 
+  /// A server that tells of changes only in its state: the news come first, and then the word that
+  /// they are ours.
+  @Test mutating func `what is there already, and pending in name, can be undone`() throws {
+    typist = Typist(delivery: .atLeastOnce)
+    typist.others("a", "Milk")
+    typist.pull()
+    let ticket = try typist.make(.type("a", "Bread"))
+    typist.send()
+    typist.others("a", "Bread")
+    typist.local.confirm(typist.server, echo: nil)
+    #expect(typist.local.outbox.state(of: ticket) == .sent && typist.shown == ["a": "Bread"])
+    guard case .queued = try typist.undo() else { throw Naming.Changed() }
+    #expect(typist.shown == ["a": "Milk"])
+    try typist.redo()
+    #expect(typist.shown == ["a": "Bread"])
+  }
+
   @Test mutating func `nobody else's later work is undone`() throws {
     try typist.make(.type("a", "Bread"))
     try typist.make(.type("b", "Rye"))

@@ -47,6 +47,7 @@ extension OutboxUser {
       do throws(MutationError<Model.Change.Refusal>) {
         _ = try again.redo(at: now)
       } catch {
+        if case .notConnected = error { return nil }
         return UserObjection(.input, "what was just undone can be redone", words(after))
       }
       view = again.view ?? view

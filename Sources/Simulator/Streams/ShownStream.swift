@@ -26,6 +26,8 @@ struct ShownStream: Equatable, Sendable {
     /// Where in the order it was inserted.
     var place = 0
     var deletion: StreamEvent?
+    /// The clients of all deletions since it was inserted last.
+    var deleters: [ClientID] = []
     var question: (fields: StreamFields, by: StreamEvent)?
   }
 
@@ -49,8 +51,12 @@ struct ShownStream: Equatable, Sendable {
   private static func add(
     _ event: StreamEvent, at place: Int, to thing: inout Thing, _ law: StreamConflictLaw
   ) -> Bool {
+    if let expected = event.change.expected {
+      return takeBack(event, expected, at: place, to: &thing)
+    }
     guard let written = event.change.written else {
       if thing.deletion == nil { thing.deletion = event }
+      thing.deleters.append(event.client)
       if let question = thing.question, event.knew(question.by) { thing.question = nil }
       return true
     }
@@ -78,6 +84,36 @@ struct ShownStream: Equatable, Sendable {
       if thing.fields == nil { thing.place = place }
       thing.fields = ShownStream.joined(thing.fields, written)
       thing.deletion = nil
+      thing.deleters = []
+    }
+    return true
+  }
+
+  /// Undoes or redoes a change. Returns `false` if others have changed what it takes back.
+  private static func takeBack(
+    _ event: StreamEvent, _ expected: StreamChange.Expectation, at place: Int,
+    to thing: inout Thing
+  ) -> Bool {
+    let old = thing.deletion == nil ? thing.fields : nil
+    let new = event.change.written ?? [:]
+    switch expected {
+    case .nothing:
+      let isDeletedByOthers = thing.deleters.contains { $0 != event.client }
+      guard !thing.deleters.isEmpty, !isDeletedByOthers, thing.question == nil else { return false }
+      if thing.fields == nil {
+        thing.fields = new
+        thing.place = place
+      }
+      thing.deletion = nil
+      thing.deleters = []
+    case .fields(let found):
+      let names = found.map { $0.key } + new.map { $0.key }
+      guard let old, names.allSatisfy({ old[$0] == found[$0] }) else { return false }
+      for name in names { thing.fields?[name] = new[name] }
+    case .object(let found):
+      guard old == found else { return false }
+      thing.deletion = event
+      thing.deleters = [event.client]
     }
     return true
   }

@@ -21,11 +21,31 @@ package struct StreamsLaw: ConflictLaw {
         .causality, "\(expected), up to \(state.latest) with \(pending)",
         "\(found) with \(local.outbox)")
     }
+    if let change = undoInVain(among: local.outbox.pending) {
+      return UserObjection(
+        .causality, "an undo is set aside only if it does not find what it takes back",
+        "\(change) finds it: \(found)")
+    }
     let count = Int(state.latest.number) + 1
     let ids = book.made.map { $0.change.id } + truth.events.prefix(count).map { $0.change.id }
     for id in ids where view.hasDropped(id) != (expected.dropped[id] ?? false) {
       return UserObjection(
         .input, "\(id) \(expected.dropped[id] == true ? "is" : "is not") dropped", "\(found)")
+    }
+    return nil
+  }
+
+  /// An undo that is set aside, though it finds what it takes back; `nil`: there is none. The undo
+  /// of a change without effect does not count: it has none either.
+  private func undoInVain(among pending: [Outbox<StreamChange>.Pending]) -> StreamChange? {
+    for (place, undo) in pending.enumerated() where undo.refusal == .changed {
+      let isIdle = pending.contains { other in
+        other.refusal != nil && undo.takesBack.map { other.tickets.contains($0) } ?? false
+      }
+      if isIdle { continue }
+      let earlier = pending[..<place].filter { $0.refusal == nil }.map { $0.change }
+      if shown(with: earlier + [undo.change]).dropped[undo.change.id] == true { continue }
+      return undo.change
     }
     return nil
   }

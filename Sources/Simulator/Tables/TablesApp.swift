@@ -177,6 +177,10 @@ package struct TablesTruth: ServerTruth {
 
   package mutating func apply(_ change: TableChange) {
     changes += 1
+    make(change)
+  }
+
+  private mutating func make(_ change: TableChange) {
     let key = change.row
     switch change {
     case .insert(_, let parent, let fields):
@@ -189,6 +193,25 @@ package struct TablesTruth: ServerTruth {
       rows[key]?.version += 1
       rows[key]?.parent = parent
     case .delete: delete(key)
+    case .restore(_, let fields, _):
+      if !canTakeBack(change) { noteWrong("\(change) undoes another's: \(key)") }
+      make(.set(key, fields))
+    case .moveBack(_, let parent, _):
+      if !canTakeBack(change) { noteWrong("\(change) undoes another's: \(key)") }
+      make(.move(key, parent: parent))
+    }
+  }
+
+  /// Whether an undo finds what it takes back, and the row and its new parent are there.
+  func canTakeBack(_ change: TableChange) -> Bool {
+    guard let row = rows[change.row] else { return false }
+    switch change {
+    case .restore(_, _, let found):
+      return found.members.allSatisfy { row.fields[$0.name] ?? .null == $0.value }
+    case .moveBack(let key, let parent, let found):
+      let isParentThere = parent.map { rows.contains(TableRowKey(key.table - 1, $0)) } ?? true
+      return row.parent == found && isParentThere
+    case .insert, .set, .move, .delete: return false
     }
   }
 

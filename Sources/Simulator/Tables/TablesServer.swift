@@ -119,9 +119,13 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
       let single = MutationPush(
         client: push.client, knownRefusal: push.knownRefusal, mutations: [mutation])
       let answer = tables.push(single, at: now)
-      guard case .accepted = answer,
-        let change = TableChange(name: mutation.name, arguments: mutation.arguments)
-      else { return answer }
+      let change = TableChange(name: mutation.name, arguments: mutation.arguments)
+      guard case .accepted = answer, let change else {
+        if let change, truth.canTakeBack(change) {
+          truth.noteWrong("\(change) is refused, and finds what it takes back")
+        }
+        return answer
+      }
       truth.note(change, by: push.client, at: position + 1)
       truth.apply(change)
       note()

@@ -6,6 +6,26 @@ extension TableChange: MarkedChange {
   package var marks: [Int64] { [] }
 }
 
+extension TableChange {
+  /// Whether it expects just what another change has written. Where that began, only another undo
+  /// says.
+  fileprivate func takesBackOnly(_ other: TableChange) -> Bool {
+    guard row == other.row else { return false }
+    switch (self, other) {
+    case (.restore(_, let old, let found), .set(_, let new)):
+      return found.members.allSatisfy { new[$0.name] == $0.value && old[$0.name] != nil }
+        && !found.members.isEmpty && old.members.count == found.members.count
+    case (.restore(_, let old, let found), .restore(_, let new, let former)):
+      return found == new && old == former
+    case (.moveBack(_, _, let found), .move(_, let parent)): return found == parent
+    case (.moveBack(_, let old, let found), .moveBack(_, let parent, let former)):
+      return found == parent && old == former
+    case (.insert, _), (.set, _), (.move, _), (.delete, _): return self == other  // It is redone.
+    case (.restore, _), (.moveBack, _): return self == other
+    }
+  }
+}
+
 /// A user who changes rows while they are connected, and decides about changes that were refused or
 /// are uncertain.
 package struct TablesUser: ReconsideringUser {
@@ -58,6 +78,23 @@ package struct TablesUser: ReconsideringUser {
   package mutating func newChange(
     inPlaceOf old: TableChange, _ local: LocalChanges<TableChange>, _ choices: inout Choices
   ) -> TableChange? { nil }
+
+  // MARK: What becomes of it
+
+  package mutating func noteMade(
+    _ change: TableChange, as ticket: MutationTicket, takingBack undone: MutationTicket?,
+    from before: Body, to after: Body
+  ) {
+    memory.forgetDiscarded(change)
+    if let made = memory.made.first(where: { $0.ticket == undone }),
+      !change.takesBackOnly(made.change)
+    {
+      check.lie = UserObjection(
+        .input, "an undo takes back what its change has done", "\(change) for \(made.change)")
+    }
+    noteMade(change, as: ticket, from: before, to: after)
+    if let undone { memory.noteReversal(ticket, of: undone) }
+  }
 
   // MARK: What the user is owed
 

@@ -34,15 +34,31 @@ public struct StreamChange: Hashable, Sendable {
   /// The event's name. Every copy that is sent has the same one.
   public var id: StreamEventID
   /// The object that it changes.
-  public var key: ViewKey
-  /// What it does to the object.
-  public var kind: Kind
+  public var key: ViewKey { didSet { expected = nil } }
+  /// What it does to the object. Another kind, or another object, makes an undo a change like any
+  /// other.
+  public var kind: Kind { didSet { expected = nil } }
   /// What its maker had seen: everything up to this sequence, and its own earlier changes. The
   /// library sets it when a user makes the change.
   public var preceding = StreamSequence.none
   /// Counts its maker's changes: the number of the ticket. No two changes of a client have the
   /// same. The library sets it when a user makes the change.
   public var clientSequence: UInt64 = 0
+
+  /// What it must find in its place of the causal order; `nil`: anything. Only what undoes or
+  /// redoes a change expects something, so that it takes back nobody else's later work.
+  package var expected: Expectation?
+
+  /// What the inverse of a change must find.
+  package enum Expectation: Hashable, Sendable {
+    /// That the object is deleted, by its maker alone, and that no question is open.
+    case nothing
+    /// An object that has these fields, and none that the change would add. Those that the change
+    /// does not set are removed.
+    case fields(StreamFields)
+    /// An object with these fields, and no others.
+    case object(StreamFields)
+  }
 
   /// What a change does to its object.
   public enum Kind: Hashable, Sendable {
@@ -103,19 +119,38 @@ extension StreamChange {
     case .insert(let fields), .update(let fields): object["fields"] = JSONValue(fields)
     case .delete: break
     }
+    switch expected {
+    case .fields(let found), .object(let found): object["found"] = JSONValue(found)
+    case .nothing, nil: break
+    }
     if preceding != .none { object["preceding"] = JSONValue(integerLiteral: preceding.number) }
     if clientSequence != ticket?.number ?? 0 { object["number"] = JSONValue(bits: clientSequence) }
     if let ticket { object["ticket"] = JSONValue(bits: ticket.number) }
     return .object(object)
   }
 
+  /// The prefix of the kind of a change that expects something. A version that does not know it
+  /// refuses the event, and cannot take it for a change without a condition.
+  static var mark: String { "undo-" }
+
   /// `nil`: these are no arguments of a change.
   package init?(arguments: JSONValue) {
     guard let id = arguments["id"]?.array, id.count == 2, let high = id[0].bits,
       let low = id[1].bits, let key = arguments["key"]?.string,
-      let kind = Kind(arguments["kind"]?.string, arguments["fields"]?.object)
+      var name = arguments["kind"]?.string
     else { return nil }
+    let isExpecting = name.hasPrefix(StreamChange.mark)
+    if isExpecting { name.removeFirst(StreamChange.mark.count) }
+    guard let kind = Kind(name, arguments["fields"]?.object) else { return nil }
     self.init(StreamEventID(high: high, low: low), ViewKey(key), kind)
+    if isExpecting {
+      switch (kind, arguments["found"]?.object.map { StreamFields($0) }) {
+      case (.insert, nil): expected = .nothing
+      case (.update, let found?): expected = .fields(found)
+      case (.delete, let found?): expected = .object(found)
+      case _: return nil
+      }
+    }
     if let seen = arguments["preceding"] {
       guard let number = seen.int64, number >= 0 else { return nil }
       preceding = StreamSequence(number)
@@ -126,14 +161,20 @@ extension StreamChange {
 
 extension StreamChange.Kind {
   fileprivate init?(_ name: String?, _ object: JSONObject?) {
-    var fields = StreamFields()
-    for member in object?.members ?? [] { fields[ViewKey(member.name)] = member.value }
+    let fields = object.map { StreamFields($0) } ?? StreamFields()
     switch name {
     case "insert" where object != nil: self = .insert(fields)
     case "update" where object != nil: self = .update(fields)
     case "delete": self = .delete
     case _: return nil
     }
+  }
+}
+
+extension StreamFields {
+  fileprivate init(_ object: JSONObject) {
+    self.init()
+    for member in object.members { self[ViewKey(member.name)] = member.value }
   }
 }
 
@@ -181,9 +222,10 @@ extension MutationPush {
   ///     {"id": [7, 9], "key": "milk", "kind": "update", "fields": {"done": true},
   ///      "preceding": 41, "ticket": 3}
   ///
-  /// The kinds are `insert`, `update` and `delete`, which has no fields. `preceding` is missing if
-  /// the maker had seen nothing. `number` is there if the change counts as another one than its
-  /// ticket.
+  /// The kinds are `insert`, `update` and `delete`, which has no fields; and each of them with
+  /// `undo-` before it, for undo and redo, the last two with an object `found`. `preceding` is
+  /// missing if the maker had seen nothing. `number` is there if the change counts as another one
+  /// than its ticket.
   public init(_ push: PushRequest<StreamChange>) {
     self.init(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,

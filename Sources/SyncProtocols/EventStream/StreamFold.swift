@@ -45,6 +45,8 @@ package enum StreamOutcome: Hashable, Sendable {
   case deleted
   /// The object was deleted before, and the users are asked.
   case asked
+  /// It would undo something, and somebody has changed that since.
+  case changed
 }
 
 /// All events of a stream in causal order, and the objects that they make. The same events give the
@@ -156,6 +158,8 @@ struct ObjectHistory: Equatable, Sendable {
   private var last: StreamObject?
   /// The first deletion since its last insert.
   private var deletion: CausalKey?
+  /// Whether one client made all deletions since then.
+  private var hasOneDeleter = true
   private(set) var question: StreamQuestion?
 
   /// `nil`: it does not exist.
@@ -164,8 +168,10 @@ struct ObjectHistory: Equatable, Sendable {
   mutating func apply(
     _ change: StreamChange, at place: CausalKey, _ law: StreamConflictLaw
   ) -> StreamOutcome {
+    if let expected = change.expected { return takeBack(change.kind, at: place, expected) }
     switch change.kind {
     case .delete:
+      if let deletion, deletion.client != place.client { hasOneDeleter = false }
       // Of an object that was never inserted: its insert was not sent before it was deleted.
       deletion = deletion ?? place
       if let asked = question, place.saw(asked.place) { question = nil }
@@ -191,6 +197,31 @@ struct ObjectHistory: Equatable, Sendable {
     }
   }
 
+  /// Undoes or redoes a change, if the object is as that one has left it. An object that comes back
+  /// is as it was before its deletion, and keeps its place in the list.
+  private mutating func takeBack(
+    _ kind: StreamChange.Kind, at place: CausalKey, _ expected: StreamChange.Expectation
+  ) -> StreamOutcome {
+    switch (kind, expected) {
+    case (.insert(let fields), .nothing):
+      guard let deletion, deletion.client == place.client, hasOneDeleter, question == nil
+      else { return .changed }
+      // What was deleted before it was sent was never there.
+      let revived = last ?? StreamObject(fields: fields, inserted: place)
+      self = ObjectHistory()
+      last = revived
+    case (.update(let fields), .fields(let found)):
+      guard let object, object.fields.isReplaceable(found, by: fields) else { return .changed }
+      for (field, _) in found { last?.fields[field] = fields[field] }
+      last?.fields.merge(fields)
+    case (.delete, .object(let found)):
+      guard let object, object.fields == found else { return .changed }
+      deletion = place
+    case _: return .changed  // No server that keeps its rules sends that.
+    }
+    return .applied
+  }
+
   /// Settles a change whose maker did not know that the object was deleted.
   private mutating func settle(
     _ fields: StreamFields, inserted: CausalKey?, at place: CausalKey, _ law: StreamConflictLaw
@@ -202,6 +233,7 @@ struct ObjectHistory: Equatable, Sendable {
     if law == .lastWriterWins {
       last = revived
       deletion = nil
+      hasOneDeleter = true
       return .applied
     }
     question = StreamQuestion(fields: revived?.fields ?? fields, place: question?.place ?? place)
@@ -212,5 +244,20 @@ struct ObjectHistory: Equatable, Sendable {
 extension StreamFields {
   mutating func merge(_ other: StreamFields) {
     for (key, value) in other { self[key] = value }
+  }
+
+  /// The fields that another object does not have, or has with other values.
+  func fields(unlike other: StreamFields) -> StreamFields {
+    var fields = StreamFields()
+    for (name, value) in self where value != other[name] { fields[name] = value }
+    return fields
+  }
+
+  /// Whether it has all of `found`, and of `new` only fields that `found` has, too. Those of
+  /// `found` that are not in `new` would go.
+  fileprivate func isReplaceable(_ found: StreamFields, by new: StreamFields) -> Bool {
+    for (name, value) in found where self[name] != value { return false }
+    for (name, _) in new where !found.contains(name) && contains(name) { return false }
+    return true
   }
 }

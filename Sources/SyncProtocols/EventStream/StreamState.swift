@@ -16,7 +16,7 @@ public struct StreamState: Sendable, Equatable {
   /// more.
   let seenBefore: StreamSequence
   /// The greatest `preceding` of the client's own changes.
-  private var ownPreceding: StreamSequence
+  private(set) var ownPreceding: StreamSequence
 
   package init(
     client: ClientID, law: StreamConflictLaw, scope: [ViewKey]? = nil,
@@ -40,8 +40,14 @@ public struct StreamState: Sendable, Equatable {
   /// open until a user who has seen it inserts or deletes the object.
   public var questions: VersionedMap<ViewKey, StreamQuestion> { fold.questions }
 
-  /// Whether the law has dropped a change that is on the stream: its object had been deleted.
-  package func hasDropped(_ id: StreamEventID) -> Bool { fold.outcome(of: id) == .deleted }
+  /// Whether a change that is on the stream has no effect: the law has dropped it, because its
+  /// object had been deleted, or it would undo something that somebody has changed.
+  package func hasDropped(_ id: StreamEventID) -> Bool {
+    switch fold.outcome(of: id) {
+    case .deleted, .changed: true
+    case .applied, .missing, .asked, nil: false
+    }
+  }
 
   /// Adds an event. Returns how many were applied to do so.
   @discardableResult
@@ -65,15 +71,20 @@ public enum StreamChangeRefusal: Error, Hashable, Sendable {
   case deleted
   /// The client does not follow that object.
   case outOfScope
+  /// It would undo or redo something, and somebody has changed that since.
+  case changed
 }
 
 extension StreamChange: Mutation {
+  /// The kind; before that of what undoes or redoes a change, "undo-".
   public var name: String {
-    switch kind {
-    case .insert: "insert"
-    case .update: "update"
-    case .delete: "delete"
-    }
+    let name =
+      switch kind {
+      case .insert: "insert"
+      case .update: "update"
+      case .delete: "delete"
+      }
+    return expected == nil ? name : StreamChange.mark + name
   }
 
   public var size: Int64 { arguments(ticket: nil).byteCount }
@@ -90,14 +101,26 @@ extension StreamChange: Mutation {
   /// made over this one and must still come after it: an update after the insert, an insert after
   /// the deletion. A change that is tried again unedited keeps its place, too: it may be on the
   /// stream already.
+  ///
+  /// A change that is redone before it ever left keeps what its maker had seen. It would win
+  /// otherwise against what others have written since. What undoes or redoes a change that has left
+  /// gets its ID here: no app has drawn one.
   public mutating func stamp(
     from state: StreamState, ticket: MutationTicket, inPlaceOf old: StreamChange?
   ) {
     preceding = old?.preceding ?? state.seen
     clientSequence = old?.clientSequence ?? ticket.number
+    if let old, old.clientSequence < ticket.number {
+      // It is redone, after all that its maker has done since.
+      preceding = max(old.preceding, state.ownPreceding)
+      clientSequence = ticket.number
+    }
+    if expected != nil, old == nil {
+      id = id.mixed(with: UInt64(bitPattern: preceding.number), clientSequence)
+    }
   }
 
-  /// A deletion is never refused: to delete an object that is not there does no harm.
+  /// A user's deletion is never refused: to delete an object that is not there does no harm.
   public func apply(to state: inout StreamState) throws(StreamChangeRefusal) {
     if let scope = state.scope, !scope.contains(key) { throw .outOfScope }
     // While the stream is read anew, what its maker had seen may still be missing.
@@ -105,8 +128,9 @@ extension StreamChange: Mutation {
     let isPending = state.add(self, by: state.client, at: nil) > 0
     switch state.fold.outcome(of: id) {
     case .deleted: throw isKnown ? .deleted : .missing
+    case .changed where isPending: throw isKnown ? .changed : .missing
     case .missing where isPending: throw .missing
-    case .missing, .asked, .applied, nil: break
+    case .changed, .missing, .asked, .applied, nil: break
     }
     // It comes before a deletion of which its maker did not know.
     if isPending, kind != .delete, state.fold.law == .firstWriterWins, state.objects[key] == nil {
@@ -114,12 +138,13 @@ extension StreamChange: Mutation {
     }
   }
 
-  /// The law drops it: its object was deleted.
+  /// The law drops it: its object was deleted. An undo that would take back the work of others is
+  /// set aside, and its user can see that.
   public func isOverruled(by refusal: StreamChangeRefusal) -> Bool { refusal == .deleted }
 
   /// Two changes of one object are one if no news came between them: an insert with the updates
-  /// after it is an insert; the last value of each field counts; a deletion is all that is left of
-  /// what was before it.
+  /// after it is an insert; the last value of each field counts; of an insert and its deletion, the
+  /// deletion is left. An update before a deletion stays: who undoes the deletion wants it back.
   ///
   /// If news came between them, both stay, each with its own causal key. One key for both would be
   /// wrong for one of them. With the earlier key, the later change would sort before what it
@@ -127,9 +152,11 @@ extension StreamChange: Mutation {
   /// who knew the news. If that was a deletion, it would be dropped, though by itself it brings the
   /// object back.
   ///
-  /// The result has the ID and the causal key of the later change.
+  /// The result has the ID and the causal key of the later change. What expects something stays
+  /// alone: one condition cannot stand for both.
   public func coalesced(with later: StreamChange) -> StreamChange? {
     guard key == later.key, preceding == later.preceding else { return nil }
+    guard expected == nil, later.expected == nil else { return nil }
     var both = later
     switch (kind, later.kind) {
     case (.insert(var fields), .update(let changed)):
@@ -138,9 +165,51 @@ extension StreamChange: Mutation {
     case (.update(var fields), .update(let changed)):
       fields.merge(changed)
       both.kind = .update(fields)
-    case (_, .delete): break
-    case (_, .insert), (.delete, .update): return nil
+    case (.insert, .delete), (.delete, .delete): break
+    case (_, .insert), (.update, .delete), (.delete, .update): return nil
     }
     return both
+  }
+
+  /// An update is taken back field by field, so others may change other fields meanwhile. An insert
+  /// is taken back as long as the object is as it was made. A deletion is taken back unless
+  /// somebody else has deleted the object, too, or has brought it back, or has asked to.
+  public func inverse(from before: StreamState, to after: StreamState) -> StreamChange? {
+    var inverse: StreamChange
+    switch (before.objects[key]?.fields, after.objects[key]?.fields) {
+    case (let old?, let new?):
+      guard old != new else { return nil }
+      inverse = StreamChange(id, key, .update(old.fields(unlike: new)))
+      inverse.expected = .fields(new.fields(unlike: old))
+    case (let old?, nil):
+      inverse = StreamChange(id, key, .insert(old))
+      inverse.expected = .nothing
+    case (nil, let new?):
+      inverse = StreamChange(id, key, .delete)
+      inverse.expected = .object(new)
+    case (nil, nil): return nil
+    }
+    return inverse
+  }
+}
+
+extension StreamEventID {
+  /// An ID for what undoes the change with this one, in its place of the causal order. As good as
+  /// drawn at random, because this one was.
+  fileprivate func mixed(with preceding: UInt64, _ clientSequence: UInt64) -> StreamEventID {
+    var mixer = (high: high, low: low)
+    for number in [preceding, clientSequence, 1] {
+      mixer.low = mixed(mixer.low ^ number)
+      mixer.high = mixed(mixer.high &+ mixer.low)
+    }
+    return StreamEventID(high: mixer.high, low: mixer.low)
+  }
+
+  /// A permutation of all numbers, in which each bit depends on all others (SplitMix64's).
+  private func mixed(_ number: UInt64) -> UInt64 {
+    var number = number &+ 0x9E37_79B9_7F4A_7C15
+    number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
+    return number ^ (number >> 31)
   }
 }

@@ -11,6 +11,11 @@ public import UpdateMachine
 /// | `deleted` | the row, or the new parent, is deleted |
 /// | `unknown` | the table, the row or the new parent never was |
 /// | `no-parent` | a row of the top table has no parent |
+/// | `changed` | an undo does not find what it would take back |
+///
+/// Users can undo and redo a `set` and a `move`, by a `restore` and a `moveBack`. Not an `insert`:
+/// its undo would delete what others have put below the new row. Not a `delete`: an ID that was
+/// used never comes back.
 public enum TableChange: Mutation, Hashable {
   /// A new row. Its ID must never have been used; draw it at random, like a UUID.
   case insert(TableRowKey, parent: Int64?, JSONObject)
@@ -20,11 +25,18 @@ public enum TableChange: Mutation, Hashable {
   case move(TableRowKey, parent: Int64?)
   /// Deletes a row, and all rows below it.
   case delete(TableRowKey)
+  /// Sets these fields, if each still has the value in `found`. A field that is missing is null. It
+  /// undoes a `set`, or redoes it.
+  case restore(TableRowKey, JSONObject, ifFound: JSONObject)
+  /// Gives a row another parent, if its parent still is `found`. It undoes a `move`, or redoes it.
+  case moveBack(TableRowKey, parent: Int64?, ifFound: Int64?)
 
   /// The row.
   package var row: TableRowKey {
     switch self {
-    case .insert(let row, _, _), .set(let row, _), .move(let row, _), .delete(let row): row
+    case .insert(let row, _, _), .set(let row, _), .move(let row, _), .delete(let row),
+      .restore(let row, _, _), .moveBack(let row, _, _):
+      row
     }
   }
 
@@ -34,6 +46,8 @@ public enum TableChange: Mutation, Hashable {
     case .set: "set"
     case .move: "move"
     case .delete: "delete"
+    case .restore: "restore"
+    case .moveBack: "move-back"
     }
   }
 
@@ -41,6 +55,28 @@ public enum TableChange: Mutation, Hashable {
 
   /// Does nothing: only the server changes rows.
   public func apply(to state: inout TableState) {}
+
+  /// Pending changes are never shown, so the undo of a change leads back to what its user saw. The
+  /// server takes it only if it finds what the change has written.
+  public func inverse(from before: TableState, to after: TableState) -> TableChange? {
+    switch self {
+    case .insert, .delete: return nil
+    case .restore(_, let fields, let found): return .restore(row, found, ifFound: fields)
+    case .moveBack(_, let parent, let found): return .moveBack(row, parent: found, ifFound: parent)
+    case .set(_, let fields):
+      guard let content = before.rows[row]?.content else { return nil }
+      var old = JSONObject()
+      var new = JSONObject()
+      for field in fields.members where content.fields[field.name] ?? .null != field.value {
+        old[field.name] = content.fields[field.name] ?? .null
+        new[field.name] = field.value
+      }
+      return new.members.isEmpty ? nil : .restore(row, old, ifFound: new)
+    case .move(_, let parent):
+      guard let content = before.rows[row]?.content, content.parent != parent else { return nil }
+      return .moveBack(row, parent: content.parent, ifFound: parent)
+    }
+  }
 
   /// The arguments as they are pushed.
   package var arguments: JSONObject {
@@ -54,6 +90,12 @@ public enum TableChange: Mutation, Hashable {
     case .set(_, let fields): arguments["fields"] = .object(fields)
     case .move(_, let parent): arguments["parent"] = parent.map { .number(JSONNumber($0)) }
     case .delete: break
+    case .restore(_, let fields, let found):
+      arguments["fields"] = .object(fields)
+      arguments["found"] = .object(found)
+    case .moveBack(_, let parent, let found):
+      arguments["parent"] = parent.map { .number(JSONNumber($0)) }
+      arguments["found"] = found.map { .number(JSONNumber($0)) }
     }
     return arguments
   }
@@ -70,14 +112,20 @@ public enum TableChange: Mutation, Hashable {
     case ("set", let fields?): self = .set(row, fields)
     case ("move", nil): self = .move(row, parent: parent)
     case ("delete", nil): self = .delete(row)
+    case ("restore", let fields?):
+      guard let found = arguments["found"]?.object else { return nil }
+      self = .restore(row, fields, ifFound: found)
+    case ("move-back", nil):
+      self = .moveBack(row, parent: parent, ifFound: arguments["found"]?.int64)
     case _: return nil
     }
   }
 }
 
 extension MutationPush {
-  /// Converts an outbox's push. Each mutation is an `insert`, a `set`, a `move` or a `delete`. Its
-  /// arguments are `table` and `id`, and `parent` and `fields` where there are any.
+  /// Converts an outbox's push. Each mutation is an `insert`, a `set`, a `move` or a `delete`, or
+  /// for undo and redo a `restore` or a `move-back`. Its arguments are `table` and `id`, and
+  /// `parent`, `fields` and `found` where there are any.
   public init(_ push: PushRequest<TableChange>) {
     self.init(
       client: push.client, knownRefusal: push.knownRefusal, voided: push.voided,

@@ -17,19 +17,37 @@ extension TableServer {
       announce(key)
     case .set(_, let fields):
       try checkRow(key)
-      update(key, at: now) { row in
-        for member in fields.members { row.fields?[member.name] = member.value }
-      }
+      set(fields, of: key, at: now)
+    case .restore(_, let fields, let found):
+      try checkRow(key)
+      let row = stored[key]?.fields ?? JSONObject()
+      guard row.hasValues(of: found) else { throw ChangeRefusal("changed") }
+      set(fields, of: key, at: now)
     case .move(_, let parent):
       try checkRow(key)
       try checkParent(parent, of: key)
-      update(key, at: now) { row in
-        row.wasMoved = row.wasMoved || row.parent != parent
-        row.parent = parent
-      }
+      move(key, to: parent, at: now)
+    case .moveBack(_, let parent, let found):
+      try checkRow(key)
+      guard stored[key]?.parent == found else { throw ChangeRefusal("changed") }
+      try checkParent(parent, of: key)
+      move(key, to: parent, at: now)
     case .delete:
       try checkRow(key)
       delete(key, at: now)
+    }
+  }
+
+  private mutating func set(_ fields: JSONObject, of key: TableRowKey, at now: Moment) {
+    update(key, at: now) { row in
+      for member in fields.members { row.fields?[member.name] = member.value }
+    }
+  }
+
+  private mutating func move(_ key: TableRowKey, to parent: Int64?, at now: Moment) {
+    update(key, at: now) { row in
+      row.wasMoved = row.wasMoved || row.parent != parent
+      row.parent = parent
     }
   }
 
@@ -90,5 +108,12 @@ extension TableServer {
     guard let parent else { return }
     guard key.table > 0 else { throw ChangeRefusal("no-parent") }
     try checkRow(TableRowKey(key.table - 1, parent))
+  }
+}
+
+extension JSONObject {
+  /// Whether each of these fields has its value. A field that is missing is null.
+  fileprivate func hasValues(of found: JSONObject) -> Bool {
+    found.members.allSatisfy { self[$0.name] ?? .null == $0.value }
   }
 }

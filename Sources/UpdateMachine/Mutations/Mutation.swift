@@ -50,7 +50,8 @@ public protocol Mutation<State>: Sendable {
   ///   - state: what its maker sees.
   ///   - ticket: counts up over all mutations of the outbox. An edited mutation keeps its ticket.
   ///   - old: the mutation that an edit replaces, if a later one of the same ``object`` is in the
-  ///     outbox, which its user made over this one; otherwise `nil`.
+  ///     outbox, which its user made over this one. Or this one itself, as it was made first, if it
+  ///     was undone before it left, and is redone: its ticket is a new one. Otherwise `nil`.
   mutating func stamp(from state: State, ticket: MutationTicket, inPlaceOf old: Self?)
 
   /// Makes the change. It sees its own writes. If it throws, it has no effect: its copy of the

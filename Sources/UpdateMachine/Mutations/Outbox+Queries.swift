@@ -37,14 +37,22 @@ extension Outbox {
     _ change: Change, asEditOf ticket: MutationTicket, over confirmed: Change.State
   ) -> Change {
     let found =
-      queue.map { ($0.tickets, $0.rank, $0.change) }
-      + refused.map { ($0.tickets, $0.rank, $0.change) }
-    guard let (tickets, rank, old) = found.first(where: { $0.0.contains(ticket) }) else {
+      queue.map { ($0.tickets, $0.rank, $0.change, hasNeverLeft($0) ? $0.takesBack : nil) }
+      + refused.map { ($0.tickets, $0.rank, $0.change, $0.takesBack) }
+    guard let (tickets, rank, old, _) = found.first(where: { $0.0.contains(ticket) }) else {
       return change  // There is nothing to edit.
     }
     var change = change
-    let object = change.object
-    let isFollowed = object != nil && found.contains { rank < $0.1 && object == $0.2.object }
+    var isFollowed = false
+    // What undoes it goes with the edit (``dropUndo(of:)``), and does not follow it.
+    var going = [tickets]
+    for later in found where rank < later.1 && change.object != nil {
+      if let undone = later.3, going.contains(where: { $0.contains(undone) }) {
+        going.append(later.0)
+      } else if change.object == later.2.object {
+        isFollowed = true
+      }
+    }
     change.stamp(
       from: state(before: ticket, over: confirmed), ticket: tickets.upperBound,
       inPlaceOf: isFollowed ? old : nil)

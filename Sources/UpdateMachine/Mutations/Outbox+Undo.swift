@@ -8,7 +8,8 @@ extension Outbox {
   /// | is the last in the queue, and has never left | it is discarded; to redo makes it again |
   /// | is pending otherwise, or confirmed | its inverse is made |
   /// | threw or did nothing here, and has never left; was refused | it is discarded, for good |
-  /// | threw or did nothing here, and has left | nothing: ``UndoOutcome/undecided(_:)`` |
+  /// | does nothing here, as its effect is there | the inverse is made that it had at first |
+  /// | threw or did nothing here otherwise, and has left | nothing: ``UndoOutcome/undecided(_:)`` |
   /// | is uncertain, or cannot be read | nothing: ``UndoOutcome/undecided(_:)`` |
   ///
   /// If the inverse throws, it no longer applies, because somebody has changed what it would take
@@ -93,7 +94,10 @@ extension Outbox {
     if pending.refusal != nil { return hasNeverLeft(pending) ? .discarding(nil) : .unknown }
     guard pending.tickets == TicketSet(ticket) else { return .making(entry.next) }
     guard let inverse = inverse(at: index, over: confirmed) else {
-      return hasNeverLeft(pending) ? .discarding(nil) : .unknown
+      if hasNeverLeft(pending) { return .discarding(nil) }
+      // What is confirmed may have its effect already.
+      return applies(entry.next, insteadOf: ticket, over: confirmed)
+        ? .making(entry.next) : .unknown
     }
     let isLast = index == queue.count - 1 && hasNeverLeft(pending)
     return stack == .undo && isLast ? .discarding(pending) : .making(inverse)
@@ -109,6 +113,22 @@ extension Outbox {
       return nil
     }
     return queue[index].change.inverse(from: before, to: after)
+  }
+
+  /// Whether the inverse of a pending change can be made where that one stands, which does nothing
+  /// there.
+  private func applies(
+    _ inverse: Change, insteadOf ticket: MutationTicket, over confirmed: Change.State
+  ) -> Bool {
+    var (change, state) = (inverse, state(before: ticket, over: confirmed))
+    let next = MutationTicket(lastTicket.number + 1)
+    change.stamp(from: state, ticket: next, inPlaceOf: nil)
+    do throws(Change.Refusal) {
+      _ = try change.apply(to: &state)
+      return true
+    } catch {
+      return false
+    }
   }
 
   private mutating func forget(_ entry: Entry, of stack: UndoStack) {

@@ -293,7 +293,9 @@ package struct Outbox<Change: Mutation>: Sendable {
     refresh(&view, &effects)
     var change = change
     let ticket = MutationTicket(lastTicket.number + 1)
-    change.stamp(from: view.state, ticket: ticket, inPlaceOf: nil)
+    change.stamp(
+      from: view.state, ticket: ticket,
+      inPlaceOf: reversal?.entry.isDiscarded == true ? change : nil)
     let merge = merge(with: change, toTakeBack: reversal?.entry.undone)
     var growth = change.boundedSize
     if let merge {

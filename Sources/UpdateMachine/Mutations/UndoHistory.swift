@@ -50,6 +50,9 @@ struct UndoHistory<Change: Mutation>: Sendable {
       self.version = version
     }
 
+    /// Whether the change never left and was discarded: it is made again as it was.
+    var isDiscarded: Bool { undone != ticket }
+
     func isUndoing(_ tickets: TicketSet) -> Bool {
       undone.map { tickets.contains($0) } ?? false
     }
@@ -116,8 +119,8 @@ public enum UndoOutcome<Refusal: Error & Sendable>: Sendable {
   /// can no longer be undone, and the one before it is next.
   case outdated(Refusal)
   /// Nothing was done, because it is not known what this change does at the server: it is
-  /// *uncertain*, or this version of the app cannot read it, or it has no effect here and may have
-  /// left. Decide about it first, or wait.
+  /// *uncertain*, or this version of the app cannot read it, or it may have left, and here neither
+  /// it nor its inverse has an effect. Decide about it first, or wait.
   case undecided(MutationTicket)
   /// There is nothing to undo, or to redo.
   case nothing
