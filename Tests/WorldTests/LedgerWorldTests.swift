@@ -26,6 +26,23 @@ struct LedgerWorldTests {
     #expect(drawn.values.allSatisfy { $0 > 8 }, "\(drawn)")
   }
 
+  /// Seed 683 of client-view with undo: a transfer, its undo, the redo. The user edits the redo,
+  /// which is a change of its own then. So the transfer is undone, and goes if the server refuses
+  /// it.
+  @Test func `a redo that is edited leaves its change undone`() {
+    let change = LedgerChange(by: ClientID(1), 1, .reserve(hour: 0))
+    var book = ChangeBook<LedgerChange>(of: ClientID(1))
+    for number in 1...3 as ClosedRange<UInt64> { book.note(MutationTicket(number), change) }
+    for number in [2, 3] as [UInt64] {
+      book.noteReversal(MutationTicket(number), of: MutationTicket(number - 1))
+    }
+    #expect(book.made.map { $0.isUndone } == [false, true, false])
+    book.edit(TicketSet(MutationTicket(3)), to: change)
+    #expect(book.made.map { $0.isUndone } == [true, false, false])
+    book.edit(TicketSet(MutationTicket(1)), to: change)
+    #expect(book.made.map { $0.isUndone } == [false, false, false])
+  }
+
   /// Seed 732 of client-view: an old backup brought back an addition whose ID the server had run as
   /// another change. Its undo and the redo of that left a counter of 0 where none was.
   @Test func `a counter of 0 looks like none, and a counter of 1 does not`() {

@@ -76,8 +76,12 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
     made.removeAll { $0.isDiscarded && !$0.isLoose && $0.change.marks == change.marks }
   }
 
-  /// Puts a change in the place of one. What was coalesced is edited as one.
+  /// Puts a change in the place of one. What was coalesced is edited as one. An undo that is edited
+  /// is a change of its own: what it took back stands again.
   mutating func edit(_ tickets: TicketSet, to change: Change) {
+    for made in made where tickets.contains(made.ticket) {
+      if let undone = made.takesBack { setUndone(undone, false) }
+    }
     if made.contains(where: { tickets.contains($0.ticket) && isDoubtful($0) }) {
       doubtful += change.marks
     }
@@ -85,6 +89,8 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
       if $0.ticket == tickets.upperBound {
         $0.former += $0.change.marks
         $0.change = change
+        $0.takesBack = nil
+        $0.isUndone = false
       } else {
         $0.isDiscarded = true
       }

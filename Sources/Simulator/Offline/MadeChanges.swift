@@ -63,6 +63,18 @@
       }
     }
 
+    /// Notes that a change was edited. An undo is one of its own then: what it took back stands
+    /// again.
+    mutating func edit(_ tickets: TicketSet) {
+      for made in made where tickets.contains(made.ticket) {
+        if let undone = made.takesBack { setUndone(undone, false) }
+      }
+      for index in made.indices where tickets.contains(made[index].ticket) {
+        made[index].takesBack = nil
+        made[index].isUndone = false
+      }
+    }
+
     /// Notes that a change takes back another.
     mutating func noteReversal(_ ticket: MutationTicket, of undone: MutationTicket) {
       for index in made.indices where made[index].ticket == ticket {

@@ -135,6 +135,11 @@
         let isCertain = !isRefused || Model.delivery == .exactlyOnce
         memory.discard(
           mutation.tickets, isCertain: isCertain && !old.outbox.mayHaveCopy(of: ticket))
+      case .decides(.edited(let ticket, _)):
+        guard old.outbox.canEdit(ticket), let mutation = old.outbox.mutation(of: ticket) else {
+          break
+        }
+        memory.edit(mutation.tickets)
       case .undoes: tookBack(.undo, from: before, to: after, at: now)
       case .redoes: tookBack(.redo, from: before, to: after, at: now)
       case .decides, .opens, .changes, .changesLists, .signals: break

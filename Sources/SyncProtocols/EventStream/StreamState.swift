@@ -155,8 +155,8 @@ extension StreamChange: Mutation {
   /// The result has the ID and the causal key of the later change. What expects something stays
   /// alone: one condition cannot stand for both.
   public func coalesced(with later: StreamChange) -> StreamChange? {
-    guard key == later.key, preceding == later.preceding else { return nil }
     guard expected == nil, later.expected == nil else { return nil }
+    guard key == later.key, preceding == later.preceding else { return nil }
     var both = later
     switch (kind, later.kind) {
     case (.insert(var fields), .update(let changed)):

@@ -95,8 +95,8 @@ extension Outbox {
     guard pending.tickets == TicketSet(ticket) else { return .making(entry.next) }
     guard let inverse = inverse(at: index, over: confirmed) else {
       if hasNeverLeft(pending) { return .discarding(nil) }
-      // What is confirmed may have its effect already.
-      return applies(entry.next, insteadOf: ticket, over: confirmed)
+      // Where the server counts no IDs, its effect may be confirmed before it is known as its own.
+      return !countsIDs && applies(entry.next, insteadOf: ticket, over: confirmed)
         ? .making(entry.next) : .unknown
     }
     let isLast = index == queue.count - 1 && hasNeverLeft(pending)
