@@ -39,6 +39,10 @@ where Model.Change: MarkedChange, Memory == ChangeBook<Model.Change> {
     _ change: Model.Change, as ticket: MutationTicket, takingBack undone: MutationTicket?,
     from before: Body, to after: Body)
 
+  /// Whether a change that takes back another looks at what that one has done, as far as changes
+  /// tell; by default nobody asks.
+  static func isReversal(_ change: Model.Change, of other: Model.Change) -> Bool
+
   /// Notes that the mutation of a ticket was edited. `old`: what it was, with all its tickets.
   mutating func noteEdited(
     _ ticket: MutationTicket, from old: (change: Model.Change, tickets: TicketSet),
@@ -102,9 +106,20 @@ extension ReconsideringUser {
     _ change: Model.Change, as ticket: MutationTicket, takingBack undone: MutationTicket?,
     from before: Body, to after: Body
   ) {
+    judgeReversal(change, of: undone)
     memory.forgetDiscarded(change)
     noteMade(change, as: ticket, from: before, to: after)
     if let undone { memory.noteReversal(ticket, of: undone) }
+  }
+
+  package static func isReversal(_ change: Model.Change, of other: Model.Change) -> Bool { true }
+
+  mutating func judgeReversal(_ change: Model.Change, of undone: MutationTicket?) {
+    guard let made = memory.made.first(where: { $0.ticket == undone }),
+      !Self.isReversal(change, of: made.change)
+    else { return }
+    check.lie = UserObjection(
+      .input, "an undo takes back what its change has done", "\(change) for \(made.change)")
   }
 
   package mutating func noteEdited(

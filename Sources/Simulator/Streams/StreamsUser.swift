@@ -124,19 +124,18 @@ package struct StreamsUser: ReconsideringUser {
     note(ticket, editing: nil, redoing: nil, from: before, to: after)
   }
 
+  package static func isReversal(_ change: StreamChange, of other: StreamChange) -> Bool {
+    change.takesBackOnly(other)
+  }
+
   package mutating func noteMade(
     _ change: StreamChange, as ticket: MutationTicket, takingBack undone: MutationTicket?,
     from before: Body, to after: Body
   ) {
+    judgeReversal(change, of: undone)
     // What is redone before it ever left keeps its sight.
     let former = memory.made.first { $0.isDiscarded && $0.change.id == change.id }?.change
     memory.forgetDiscarded(change)
-    if let made = memory.made.first(where: { $0.ticket == undone }),
-      !change.takesBackOnly(made.change)
-    {
-      check.lie = UserObjection(
-        .input, "an undo takes back what its change has done", "\(change) for \(made.change)")
-    }
     if let view = after.local?.view.state { noteSight(of: change, in: view) }
     note(ticket, editing: nil, redoing: former, from: before, to: after)
     if let undone { memory.noteReversal(ticket, of: undone) }

@@ -81,19 +81,8 @@ package struct TablesUser: ReconsideringUser {
 
   // MARK: What becomes of it
 
-  package mutating func noteMade(
-    _ change: TableChange, as ticket: MutationTicket, takingBack undone: MutationTicket?,
-    from before: Body, to after: Body
-  ) {
-    memory.forgetDiscarded(change)
-    if let made = memory.made.first(where: { $0.ticket == undone }),
-      !change.takesBackOnly(made.change)
-    {
-      check.lie = UserObjection(
-        .input, "an undo takes back what its change has done", "\(change) for \(made.change)")
-    }
-    noteMade(change, as: ticket, from: before, to: after)
-    if let undone { memory.noteReversal(ticket, of: undone) }
+  package static func isReversal(_ change: TableChange, of other: TableChange) -> Bool {
+    change.takesBackOnly(other)
   }
 
   // MARK: What the user is owed

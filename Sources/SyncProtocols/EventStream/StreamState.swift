@@ -197,19 +197,14 @@ extension StreamEventID {
   /// An ID for what undoes the change with this one, in its place of the causal order. As good as
   /// drawn at random, because this one was.
   fileprivate func mixed(with preceding: UInt64, _ clientSequence: UInt64) -> StreamEventID {
-    var mixer = (high: high, low: low)
-    for number in [preceding, clientSequence, 1] {
-      mixer.low = mixed(mixer.low ^ number)
-      mixer.high = mixed(mixer.high &+ mixer.low)
+    func half(_ start: UInt64) -> UInt64 {
+      var digest = StateDigest(value: start)
+      digest.fold(high)
+      digest.fold(low)
+      digest.fold(preceding)
+      digest.fold(clientSequence)
+      return digest.value
     }
-    return StreamEventID(high: mixer.high, low: mixer.low)
-  }
-
-  /// A permutation of all numbers, in which each bit depends on all others (SplitMix64's).
-  private func mixed(_ number: UInt64) -> UInt64 {
-    var number = number &+ 0x9E37_79B9_7F4A_7C15
-    number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
-    return number ^ (number >> 31)
+    return StreamEventID(high: half(1), low: half(2))
   }
 }

@@ -36,20 +36,21 @@ extension Outbox {
   func stamped(
     _ change: Change, asEditOf ticket: MutationTicket, over confirmed: Change.State
   ) -> Change {
-    let found =
+    typealias Item = (tickets: TicketSet, rank: UInt64, change: Change, undone: MutationTicket?)
+    let found: [Item] =
       queue.map { ($0.tickets, $0.rank, $0.change, hasNeverLeft($0) ? $0.takesBack : nil) }
       + refused.map { ($0.tickets, $0.rank, $0.change, $0.takesBack) }
-    guard let (tickets, rank, old, _) = found.first(where: { $0.0.contains(ticket) }) else {
+    guard let (tickets, rank, old, _) = found.first(where: { $0.tickets.contains(ticket) }) else {
       return change  // There is nothing to edit.
     }
     var change = change
     var isFollowed = false
     // What undoes it goes with the edit (``dropUndo(of:)``), and does not follow it.
     var going = [tickets]
-    for later in found where rank < later.1 && change.object != nil {
-      if let undone = later.3, going.contains(where: { $0.contains(undone) }) {
-        going.append(later.0)
-      } else if change.object == later.2.object {
+    for later in found where rank < later.rank && change.object != nil {
+      if let undone = later.undone, going.contains(where: { $0.contains(undone) }) {
+        going.append(later.tickets)
+      } else if change.object == later.change.object {
         isFollowed = true
       }
     }
