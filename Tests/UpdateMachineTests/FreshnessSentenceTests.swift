@@ -47,7 +47,8 @@ import Testing
 
   @Test(arguments: [
     (-1, "1 second ago"), (0, "1 second ago"), (20_400, "20 seconds ago"),
-    (61_000, "1 minute ago"), (7_300_000, "2 hours ago"), (200_000_000, "2 days ago"),
+    (61_000, "1 minute ago"), (7_300_000, "2 hours ago"), (129_000_000, "1 day ago"),
+    (130_000_000, "2 days ago"), (200_000_000, "2 days ago"), (260_000_000, "3 days ago"),
   ])
   func `the age has the unit that suits it, and is never in the future`(
     age: Int64, expected: String

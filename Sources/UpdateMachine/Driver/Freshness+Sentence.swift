@@ -44,10 +44,16 @@
       guard let upToDateAsOf else { return "" }
       // "1 second ago" at least: the moment may be the present one, which would be "in 0 seconds".
       let seconds = max(Double((now - upToDateAsOf).milliseconds) / 1000, 1)
-      var style = Date.RelativeFormatStyle(presentation: .numeric, unitsStyle: .wide)
-      style.locale = locale
-      let ago = style.format(Date(timeIntervalSinceNow: -seconds))
-      return words.asOf.replacing("%", with: ago)
+      // The style counts midnights, not spans of 24 hours, so both dates are on days of our choice:
+      // from a noon, half a day counts as in other units. By the user's clock, 55 hours would be
+      // "3 days ago" in the morning and "2 days ago" in the evening.
+      var calendar = Calendar(identifier: .gregorian)
+      calendar.timeZone = .gmt
+      let noon = Date(timeIntervalSince1970: 12 * 3600)
+      let style = Date.AnchoredRelativeFormatStyle(
+        anchor: noon, presentation: .numeric, unitsStyle: .wide, locale: locale,
+        calendar: calendar)
+      return words.asOf.replacing("%", with: style.format(noon.addingTimeInterval(seconds)))
     }
   }
 
