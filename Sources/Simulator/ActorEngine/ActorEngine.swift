@@ -22,7 +22,7 @@
     /// Whether the order of ready jobs is drawn; otherwise the oldest runs next.
     private let choosesJobs: Bool
     private(set) var incarnations: [SimulatedIncarnation<App>?]
-    private var drivers: [Driver?]
+    private(set) var drivers: [Driver?]
     /// The registers, polls, pushes and page requests that await answers.
     private var calls: [SimulatedCall<Exchange<App>.Outcome>] = []
     private var pushes: [SimulatedCall<SimulatedSource<App>.Pushed>] = []
@@ -54,6 +54,7 @@
         for client in incarnations.indices {
           judgeOperations(of: client)
           judgeAudience(of: client)
+          judgeScreens(of: client)
         }
         world.progress()
       }
@@ -209,6 +210,7 @@
       incarnation.engine = nil
       incarnations[client] = nil
       drivers[client] = nil
+      incarnation.screens.close()
       let load = incarnation.load
       incarnation.load = nil
       load?.resume(returning: .found(nil))
@@ -260,6 +262,7 @@
       }
       world.noteDecision(client, signal)
       incarnation.signals += 1
+      let before = incarnation.inputs.app
       Task(executorPreference: executor) {
         switch signal {
         case .started: break
@@ -272,8 +275,18 @@
         case .retryRequested: await driver.retryNow()
         case .credentialsChanged: await driver.credentialsChanged()
         }
+        self.judgeReach("\(signal)", incarnation.inputs.app - before, incarnation)
         incarnation.signals -= 1
       }
+    }
+
+    /// Checks that what an app says to its machine has reached the client.
+    private func judgeReach(
+      _ what: String, _ inputs: Int, _ incarnation: SimulatedIncarnation<App>
+    ) {
+      guard inputs == 0, incarnation.engine != nil else { return }
+      world.checker.report(
+        .ownership, incarnation.client, world.now, "a client hears \(what)", "it does not")
     }
 
     /// Gives a user's actions to its driver one after the other.
@@ -287,8 +300,10 @@
       guard !incarnation.actions.isEmpty, let driver = drivers[incarnation.client] else { return }
       let action = incarnation.actions.removeFirst()
       incarnation.action = action
+      let before = incarnation.inputs.user
       Task(executorPreference: executor) {
         await self.perform(action, on: driver, incarnation)
+        self.judgeReach("what its user does", incarnation.inputs.user - before, incarnation)
         incarnation.action = nil
         self.giveNext(to: incarnation)
       }
@@ -300,7 +315,8 @@
       switch action {
       case .mutates(let change):
         do throws(MutationError<App.Model.Change.Refusal>) {
-          _ = try await driver.mutate(change)
+          let ticket = try await driver.mutate(change).ticket
+          letAudienceWait(for: ticket, driver, incarnation)
         } catch {}  // The user judges what a refusal means.
       case .undoes, .redoes:
         do throws(MutationError<App.Model.Change.Refusal>) {
@@ -310,9 +326,10 @@
       case .decides(.edited(let ticket, let change)): await driver.edit(ticket, to: change)
       case .decides(.discarded(let ticket)): await driver.discard(ticket)
       case .opens(let narrow, let window):
-        incarnation.windows.append(await driver.openWindow(on: narrow, showing: window))
+        show(await driver.openWindow(on: narrow, showing: window), incarnation)
       case .changes(.moved(let id, let window)): await driver.moveWindow(id, to: window)
-      case .changes(.closed(let id)): await driver.closeWindow(id)
+      case .changes(.closed(let id)):
+        if !leave(id, incarnation) { await driver.closeWindow(id) }
       case .changesLists(let change): await driver.changeLists(change)
       case .signals: break
       }
@@ -338,15 +355,19 @@
       switch input {
       case .app(.stopped), .app(.loggedOut):
         incarnation.awaitsStart = false  // Cancels a start that waited.
+        if case .app(.loggedOut) = input { incarnation.screens.isLoggedOut = true }
       case .app(.started(let foreground)): judgeStart(foreground, now, incarnation)
       default: break
       }
       let isByUser =
         switch input {
+        case .window(.closed(let id)): !incarnation.screens.left.contains(id)
         case nil, .mutation, .saveRequested, .window, .lists: true
         default: false
         }
+      if case .app = input { incarnation.inputs.app += 1 }
       if isByUser, let action = incarnation.action {
+        incarnation.inputs.user += 1
         world.look(incarnation.client, action, effects, body)
       } else if let input {
         world.look(incarnation.client, input, effects, body)

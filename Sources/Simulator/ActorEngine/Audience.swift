@@ -16,9 +16,17 @@
       else { return }
       incarnation.hasAudience = true
       Task(executorPreference: executor) { [weak driver, weak incarnation] in
-        // The stream must not keep the driver: it ends when the driver is released.
-        guard let states = await driver?.states() else { return }
-        for await state in states { incarnation?.seen = state }
+        // The stream must not keep the driver: it ends when the driver is released. The reader
+        // leaves now and then, and comes back.
+        while let states = await driver?.states() {
+          var left = 12
+          for await state in states {
+            incarnation?.seen = state
+            left -= 1
+            if left == 0 { break }
+          }
+          if left > 0 { return }
+        }
       }
     }
 
@@ -55,6 +63,13 @@
       if !isModel || told != present {
         world.checker.report(
           .honesty, client, world.now, "the app is told of \(present), model \(isModel)", "\(told)")
+      }
+      let aside = (seen.setAside.count, seen.unreadable.count, seen.uncertain.count)
+      let asideNow = (body.setAside.count, body.unreadable.count, body.outbox?.uncertain.count ?? 0)
+      if aside != asideNow || (seen.undoable, seen.redoable) != (body.undoable, body.redoable) {
+        world.checker.report(
+          .honesty, client, world.now, "the app is told what is set aside, and can be undone",
+          "\(aside) of \(asideNow)")
       }
       let claim = body.freshness(at: world.now).claim
       // A device wakes late, so the moment at which the banner changes may be over.

@@ -37,6 +37,8 @@
     /// The user's current action, and those that follow.
     var action: App.User.Action?
     var actions: [App.User.Action] = []
+    /// How many inputs the client has had from its user, and from its app.
+    var inputs = (user: 0, app: 0)
     /// The windows that its user has open.
     var windows: [WindowViews<App.Model.Lists>] = []
     /// The requests for pages that the client wants and has not sent yet.
@@ -49,6 +51,9 @@
     /// those of them that are also the moment of a timer.
     var bannerChanges: [Moment] = []
     var sharedMoments: [Moment] = []
+    /// What the app's screens have read: windows, queries of the view and of the model, and waits
+    /// for changes.
+    var screens = Screens<App>()
 
     /// The result of a load.
     enum Loaded: Sendable {

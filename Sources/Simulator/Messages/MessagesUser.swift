@@ -244,6 +244,12 @@ package struct MessagesUser: SimulatedUser {
       if let objection = ExcerptOracle.objection(to: excerpt, of: window.window, list) {
         return UserObjection(.honesty, "\(window.narrow): \(objection.expected)", objection.found)
       }
+      if !excerpt.isComplete, store.canBeKnown(window.narrow), client.fetchesPages,
+        !client.awaitsPages
+      {
+        return UserObjection(
+          .liveness, "\(window.narrow): what a window lacks is asked for, or will be", "nothing")
+      }
     }
     // The app must have been told of what is visible now.
     guard client.looksOtherwise(window.id) else { return nil }

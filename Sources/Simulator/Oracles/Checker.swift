@@ -68,6 +68,8 @@ struct Checker<App: SimulatedApp> {
     var changes: (newest: MutationTicket, overruled: Int)?
     /// Whether the last input may end an outage, or may restart the time it is counted from.
     var endsOutage = false
+    /// What its app was told of.
+    var told = ToldOracle<App.Model, Server.Sync>()
 
     init(_ settings: MachineSettings) {
       self.settings = settings
@@ -215,6 +217,9 @@ struct Checker<App: SimulatedApp> {
       report(.walls, client, now, violation.rule, violation.found)
     }
     count(input, client, body)
+    if let objection = accounts[client].told.note(effects, body, at: now) {
+      report(.honesty, client, now, objection.expected, "\(objection.found), \(words(of: input))")
+    }
     let wasLoaded = accounts[client].isLoaded
     accounts[client].isLoaded = body.isLoaded
     let given = Given(input)

@@ -102,6 +102,10 @@ extension SyncClient {
   @inlinable
   package var fetchesOut: Int { planner.fetchesOut }
 
+  /// Whether pages are on their way, or will be asked for at a moment that is set.
+  @inlinable
+  package var awaitsPages: Bool { planner.fetchesOut > 0 || planner.retry.timer != nil }
+
   /// How many timers are armed.
   package var timersArmed: Int {
     (_machine.retry.timer == nil ? 0 : 1) + (storage.retry.timer == nil ? 0 : 1)

@@ -196,6 +196,13 @@
     public func changes<Query: ViewQuery>(
       of query: Query
     ) -> ViewAnswers<Query.Answer> where Query.State == Origin.Model, Origin.Model.Change == Never {
+      answers(to: query)
+    }
+
+    /// The same for any model, for a checker.
+    package func answers<Query: ViewQuery>(
+      to query: Query
+    ) -> ViewAnswers<Query.Answer> where Query.State == Origin.Model {
       let stream = modelQueries.ask(query)
       tellModel()
       return ViewAnswers(stream: stream)

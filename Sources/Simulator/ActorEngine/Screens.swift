@@ -1,0 +1,251 @@
+#if !hasFeature(Embedded)
+
+  internal import UpdateMachine
+
+  /// The screens of an app whose machine is observed: a reader for each open window, one for a query
+  /// of the view and one for a query of the model, and tasks that wait for changes.
+  ///
+  /// No choice is drawn for them, so a replayed token has the same ones.
+  struct Screens<App: SimulatedApp>: Sendable {
+    typealias Lists = App.Model.Lists
+
+    var windows: [(id: WindowID, reader: ScreenReader<WindowView<Lists>>)] = []
+    /// `nil`: not asked yet.
+    var views: ScreenReader<UniqueAnswer>?
+    var models: ScreenReader<UInt64>?
+    var waits: [ChangeWait] = []
+    /// The windows that the app left without closing them.
+    var left: [WindowID] = []
+    /// The version of the view, and the number of its readings, when this was judged last.
+    var judged: (version: UInt64?, readings: Int) = (nil, 0)
+    /// Whether the user has logged out since queries were asked.
+    var isLoggedOut = false
+
+    /// Ends all tasks: the process is gone.
+    mutating func close() {
+      for window in windows { window.reader.task?.cancel() }
+      views?.task?.cancel()
+      models?.task?.cancel()
+      for wait in waits { wait.task?.cancel() }
+      self = Screens()
+    }
+  }
+
+  /// What one task has read. All of it runs on the world's thread, on the world's executor. That
+  /// makes `@unchecked` sound.
+  final class ScreenReader<Value: Equatable & Sendable>: @unchecked Sendable {
+    private(set) var last: Value?
+    private(set) var readings = 0
+    /// Whether the same came twice in a row.
+    private(set) var isToldAgain = false
+    private(set) var isOver = false
+    var task: Task<Void, Never>?
+
+    func read<Values: AsyncSequence>(_ values: Values) async
+    where Values.Element == Value, Values.Failure == Never {
+      for await value in values {
+        if value == last { isToldAgain = true }
+        last = value
+        readings += 1
+      }
+      isOver = true
+    }
+  }
+
+  /// A task that waits for news of a change.
+  final class ChangeWait: @unchecked Sendable {
+    /// What it waits for.
+    enum Goal: Sendable { case acknowledged, accepted, stored }
+
+    let ticket: MutationTicket
+    let goal: Goal
+    var isOver = false
+    /// What the wait for an acknowledgement said.
+    var state: MutationState?
+    /// What the other waits said.
+    var isReached = false
+    var task: Task<Void, Never>?
+
+    init(_ ticket: MutationTicket, _ goal: Goal) { (self.ticket, self.goal) = (ticket, goal) }
+  }
+
+  /// Answers each version of a state with something new, for apps whose states cannot be compared.
+  private struct AnyVersion<State: Sendable>: ViewQuery {
+    func answer(in state: State) -> UniqueAnswer { UniqueAnswer() }
+  }
+
+  /// An answer that equals no other.
+  struct UniqueAnswer: Equatable, Sendable {
+    static func == (one: UniqueAnswer, other: UniqueAnswer) -> Bool { false }
+  }
+
+  /// Answers with a model's checksum.
+  private struct ModelChecksum<App: SimulatedApp>: ViewQuery {
+    func answer(in state: App.Model) -> UInt64 { App.checksum(of: state) }
+  }
+
+  extension ActorEngine {
+    // MARK: Reading
+
+    /// Shows what is seen through a window, if the app has screens; else keeps the window open.
+    func show(_ window: WindowViews<App.Model.Lists>, _ incarnation: SimulatedIncarnation<App>) {
+      guard incarnation.hasAudience, incarnation.engine != nil else {
+        return incarnation.windows.append(window)
+      }
+      let reader = ScreenReader<WindowView<App.Model.Lists>>()
+      incarnation.screens.windows.append((window.id, reader))
+      reader.task = Task(executorPreference: executor) { await reader.read(window) }
+    }
+
+    /// Leaves a window by dropping what shows it, as a view does that goes off screen; every second
+    /// one, and only while the driver runs and hears it. Returns whether it did.
+    func leave(_ id: WindowID, _ incarnation: SimulatedIncarnation<App>) -> Bool {
+      guard id.number & 1 == 1, isServing(incarnation),
+        let reader = incarnation.screens.windows.first(where: { $0.id == id })?.reader
+      else { return false }
+      incarnation.screens.windows.removeAll { $0.id == id }
+      incarnation.screens.left.append(id)
+      incarnation.inputs.user += 1  // The client hears of it later.
+      reader.task?.cancel()
+      return true
+    }
+
+    /// Whether a driver's `run()` is going on, and is not ending.
+    private func isServing(_ incarnation: SimulatedIncarnation<App>) -> Bool {
+      incarnation.runs == 1 && !incarnation.awaitsStart
+        && world.clients[incarnation.client].word.wantsSync
+    }
+
+    /// Asks for the view and the model, at first and after each log-out, which ends all queries.
+    private func askQueries(_ driver: Driver, _ incarnation: SimulatedIncarnation<App>) {
+      let views = ScreenReader<UniqueAnswer>()
+      let models = ScreenReader<UInt64>()
+      views.task = Task(executorPreference: executor) { [weak driver] in
+        let query = AnyVersion<App.Model.Change.State>()
+        if let answers = await driver?.changes(of: query) { await views.read(answers) }
+      }
+      models.task = Task(executorPreference: executor) { [weak driver] in
+        let query = ModelChecksum<App>()
+        if let answers = await driver?.answers(to: query) { await models.read(answers) }
+      }
+      incarnation.screens.views = views
+      incarnation.screens.models = models
+      incarnation.screens.judged = (nil, 0)
+    }
+
+    /// Waits for a change as an app does that shows what became of it; for a few at a time, and for
+    /// the store only while the driver runs: otherwise a wait would begin a save of its own.
+    func letAudienceWait(
+      for ticket: MutationTicket, _ driver: Driver, _ incarnation: SimulatedIncarnation<App>
+    ) {
+      guard incarnation.hasAudience, incarnation.engine != nil,
+        incarnation.screens.waits.count < 4
+      else { return }
+      let goals: [ChangeWait.Goal] = [.acknowledged, .accepted, .stored]
+      let goal = goals[Int(ticket.number % 3)]
+      guard goal != .stored || isServing(incarnation) else { return }
+      let wait = ChangeWait(ticket, goal)
+      incarnation.screens.waits.append(wait)
+      wait.task = Task(executorPreference: executor) {
+        switch goal {
+        case .acknowledged: wait.state = await driver.acknowledged(ticket)
+        case .accepted: wait.isReached = await driver.accepted(ticket)
+        case .stored: wait.isReached = await driver.stored(ticket)
+        }
+        wait.isOver = true
+      }
+    }
+
+    // MARK: Judging
+
+    /// Checks between two steps that each screen shows what is the case, and was told of each
+    /// change once.
+    func judgeScreens(of client: Int) {
+      guard let incarnation = incarnations[client], incarnation.hasAudience, !executor.isStuck,
+        let driver = drivers[client]
+      else { return }
+      let body = world.clients[client].body
+      judgeWindows(incarnation, body)
+      judgeWaits(incarnation, body)
+      guard let views = incarnation.screens.views, let models = incarnation.screens.models,
+        !incarnation.screens.isLoggedOut
+      else {
+        if incarnation.screens.views.map(\.isOver) == false
+          || incarnation.screens.models.map(\.isOver) == false
+        {
+          object(incarnation, "queries end at a log-out", "they go on")
+        }
+        incarnation.screens.isLoggedOut = false
+        return askQueries(driver, incarnation)
+      }
+      if let model = body.model, models.last != App.checksum(of: model) {
+        object(incarnation, "a query of the model is answered as it is", "\(models.readings)")
+      }
+      if models.isToldAgain { object(incarnation, "an answer comes once", "the model's, twice") }
+      let (version, readings) = incarnation.screens.judged
+      let present = body.local?.view.version
+      if let present, (present != version) != (views.readings > readings) {
+        object(
+          incarnation, "a query of the view is answered once for each change",
+          "version \(version.map(String.init) ?? "none") to \(present), "
+            + "\(views.readings - readings) answers")
+      }
+      incarnation.screens.judged = (present ?? version, views.readings)
+    }
+
+    private func judgeWindows(_ incarnation: SimulatedIncarnation<App>, _ body: Driver.Client) {
+      for (id, reader) in incarnation.screens.windows {
+        let shown = body.view(of: id)
+        if reader.isOver != (shown == nil) {
+          object(incarnation, "a reader ends with its window", "\(id), ended: \(reader.isOver)")
+        } else if let shown, reader.last != shown {
+          object(incarnation, "window \(id) is shown as it is", "something else")
+        }
+        if reader.isToldAgain { object(incarnation, "a view comes once", "window \(id), twice") }
+      }
+      incarnation.screens.windows.removeAll { $0.reader.isOver }
+      guard !incarnation.screens.left.isEmpty, isServing(incarnation) else { return }
+      let open = incarnation.screens.left.filter { body.view(of: $0) != nil }
+      if let id = open.first { object(incarnation, "\(id) closes when its reader leaves", "open") }
+      incarnation.screens.left = []
+    }
+
+    /// Checks that a wait lasts exactly as long as there is something to wait for.
+    private func judgeWaits(_ incarnation: SimulatedIncarnation<App>, _ body: Driver.Client) {
+      for wait in incarnation.screens.waits {
+        let state = body.outbox?.state(of: wait.ticket)
+        let isPending = state == .queued || state == .sent
+        let isAccepted = body.outbox?.isAccepted(wait.ticket) == true
+        let isStored = body.outbox?.isStored(wait.ticket) == true
+        let found = "\(wait.ticket) is \(state.map { "\($0)" } ?? "gone"), \(wait.goal)"
+        if !wait.isOver {
+          let isWaiting =
+            switch wait.goal {
+            case .acknowledged: isPending
+            case .accepted: isPending && !isAccepted
+            case .stored: !isStored && state != nil
+            }
+          if !isWaiting { object(incarnation, "a wait for a change ends with it", found) }
+          continue
+        }
+        let isRight =
+          switch (wait.goal, wait.state) {
+          case (.acknowledged, .queued?), (.acknowledged, .sent?): false
+          case (.acknowledged, .acknowledged?): !isPending
+          case (.acknowledged, _): true
+          case (.accepted, _): !wait.isReached || state != .queued
+          case (.stored, _): !wait.isReached || isStored || state == nil
+          }
+        if !isRight { object(incarnation, "a wait ends when there is news", found) }
+      }
+      incarnation.screens.waits.removeAll(where: \.isOver)
+    }
+
+    private func object(
+      _ incarnation: SimulatedIncarnation<App>, _ expected: String, _ found: String
+    ) {
+      world.checker.report(.honesty, incarnation.client, world.now, expected, found)
+    }
+  }
+
+#endif
