@@ -33,6 +33,9 @@ package struct MessagesUser: SimulatedUser {
   private var counted = AuditCounts()
   /// A message that was repaired although the contract was never broken.
   private var wrongRepair: MessageID?
+  /// What was suspect after the last input, and a count that did not fit it.
+  private var suspected: [MessageID] = []
+  private var wrongCount: String?
   /// The lists' last descriptions.
   private var pictures: [String] = []
   /// The pages that arrived and are not taken yet.
@@ -269,6 +272,9 @@ package struct MessagesUser: SimulatedUser {
       return IntervalOracle.Objection(
         expected: "\(wrongRepair) is as the server says", found: "it was mended")
     }
+    if let wrongCount {
+      return IntervalOracle.Objection(expected: "each suspect is counted once", found: wrongCount)
+    }
     guard audits.readings > audits.suspects || audits.repairs > audits.readings else { return nil }
     return IntervalOracle.Objection(
       expected: "one fetch a suspect, one repair a fetch",
@@ -280,6 +286,13 @@ package struct MessagesUser: SimulatedUser {
     var now = AuditCounts()
     (now.suspects, now.repairs) = store.auditCounts
     now.readings = store.secondReadings
+    let suspects = store.suspects
+    let new = suspects.count { !suspected.contains($0) }
+    // An earlier form may have others.
+    if now.suspects > counted.suspects, now.suspects - counted.suspects != Int64(new) {
+      wrongCount = "\(now.suspects - counted.suspects) for \(new)"
+    }
+    suspected = suspects
     audits.suspects += max(0, now.suspects - counted.suspects)
     audits.readings += max(0, now.readings - counted.readings)
     audits.repairs += max(0, now.repairs - counted.repairs)
