@@ -355,7 +355,7 @@
       switch input {
       case .app(.stopped), .app(.loggedOut):
         incarnation.awaitsStart = false  // Cancels a start that waited.
-        if case .app(.loggedOut) = input { incarnation.screens.isLoggedOut = true }
+        if case .app(.loggedOut) = input { incarnation.screens.noteLogOut() }
       case .app(.started(let foreground)): judgeStart(foreground, now, incarnation)
       default: break
       }

@@ -18,14 +18,29 @@
     var left: [WindowID] = []
     /// The version of the view, and the number of its readings, when this was judged last.
     var judged: (version: UInt64?, readings: Int) = (nil, 0)
-    /// Whether the user has logged out since queries were asked.
+    /// Whether the user has logged out since queries were asked, and whether these must have ended:
+    /// those must that were heard by then.
     var isLoggedOut = false
+    private(set) var mustEnd = false
+
+    mutating func noteLogOut() {
+      isLoggedOut = true
+      mustEnd = views?.isAsked == true && models?.isAsked == true
+    }
+
+    var haveQueriesEnded: Bool { views?.isOver != false && models?.isOver != false }
+
+    /// Ends the queries.
+    mutating func leaveQueries() {
+      views?.task?.cancel()
+      models?.task?.cancel()
+      (views, models, isLoggedOut, judged) = (nil, nil, false, (nil, 0))
+    }
 
     /// Ends all tasks: the process is gone.
     mutating func close() {
+      leaveQueries()
       for window in windows { window.reader.task?.cancel() }
-      views?.task?.cancel()
-      models?.task?.cancel()
       for wait in waits { wait.task?.cancel() }
       self = Screens()
     }
@@ -38,11 +53,14 @@
     private(set) var readings = 0
     /// Whether the same came twice in a row.
     private(set) var isToldAgain = false
+    /// Whether the machine has heard the question.
+    private(set) var isAsked = false
     private(set) var isOver = false
     var task: Task<Void, Never>?
 
     func read<Values: AsyncSequence>(_ values: Values) async
     where Values.Element == Value, Values.Failure == Never {
+      isAsked = true
       for await value in values {
         if value == last { isToldAgain = true }
         last = value
@@ -130,7 +148,6 @@
       }
       incarnation.screens.views = views
       incarnation.screens.models = models
-      incarnation.screens.judged = (nil, 0)
     }
 
     /// Waits for a change as an app does that shows what became of it; for a few at a time, and for
@@ -167,16 +184,17 @@
       let body = world.clients[client].body
       judgeWindows(incarnation, body)
       judgeWaits(incarnation, body)
-      guard let views = incarnation.screens.views, let models = incarnation.screens.models,
-        !incarnation.screens.isLoggedOut
-      else {
-        if incarnation.screens.views.map(\.isOver) == false
-          || incarnation.screens.models.map(\.isOver) == false
-        {
+      if incarnation.screens.isLoggedOut {
+        if incarnation.screens.mustEnd, !incarnation.screens.haveQueriesEnded {
           object(incarnation, "queries end at a log-out", "they go on")
         }
-        incarnation.screens.isLoggedOut = false
+        incarnation.screens.leaveQueries()
+      }
+      guard let views = incarnation.screens.views, let models = incarnation.screens.models else {
         return askQueries(driver, incarnation)
+      }
+      if views.isOver || models.isOver {
+        return object(incarnation, "queries go on", "they end, though nobody has logged out")
       }
       if let model = body.model, models.last != App.checksum(of: model) {
         object(incarnation, "a query of the model is answered as it is", "\(models.readings)")
