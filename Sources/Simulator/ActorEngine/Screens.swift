@@ -213,8 +213,8 @@
 
     private func judgeWindows(_ incarnation: SimulatedIncarnation<App>, _ body: Driver.Client) {
       for (id, reader) in incarnation.screens.windows {
-        let shown = body.view(of: id)
-        if reader.isOver != (shown == nil) {
+        let shown = body.view(of: id)  // None before rows were read from the disk.
+        if reader.isOver == body.openWindows.contains(id) {
           object(incarnation, "a reader ends with its window", "\(id), ended: \(reader.isOver)")
         } else if let shown, reader.last != shown {
           object(incarnation, "window \(id) is shown as it is", "something else")
@@ -223,7 +223,7 @@
       }
       incarnation.screens.windows.removeAll { $0.reader.isOver }
       guard !incarnation.screens.left.isEmpty, isServing(incarnation) else { return }
-      let open = incarnation.screens.left.filter { body.view(of: $0) != nil }
+      let open = incarnation.screens.left.filter { body.openWindows.contains($0) }
       if let id = open.first { object(incarnation, "\(id) closes when its reader leaves", "open") }
       incarnation.screens.left = []
     }

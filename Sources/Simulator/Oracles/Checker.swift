@@ -217,9 +217,6 @@ struct Checker<App: SimulatedApp> {
       report(.walls, client, now, violation.rule, violation.found)
     }
     count(input, client, body)
-    if let objection = accounts[client].told.note(effects, body, at: now) {
-      report(.honesty, client, now, objection.expected, "\(objection.found), \(words(of: input))")
-    }
     let wasLoaded = accounts[client].isLoaded
     accounts[client].isLoaded = body.isLoaded
     let given = Given(input)
@@ -244,6 +241,9 @@ struct Checker<App: SimulatedApp> {
       if !HonestyOracle.fits(claim, body.status) {
         report(.honesty, client, now, "a claim that fits \(body.status)", "\(claim)")
       }
+    }
+    if let objection = accounts[client].told.note(effects, body, at: now) {
+      report(.honesty, client, now, objection.expected, "\(objection.found), \(words(of: input))")
     }
     foldHash(client, body, at: now)
   }

@@ -102,9 +102,12 @@ extension SyncClient {
   @inlinable
   package var fetchesOut: Int { planner.fetchesOut }
 
-  /// Whether pages are on their way, or will be asked for at a moment that is set.
+  /// Whether pages are on their way, or will be asked for at a moment that is set, or when rows have
+  /// been read that may make them unnecessary.
   @inlinable
-  package var awaitsPages: Bool { planner.fetchesOut > 0 || planner.retry.timer != nil }
+  package var awaitsPages: Bool {
+    planner.fetchesOut > 0 || planner.retry.timer != nil || !rowsWanted().isEmpty
+  }
 
   /// How many timers are armed.
   package var timersArmed: Int {
