@@ -2,8 +2,8 @@
 
   internal import UpdateMachine
 
-  /// The screens of an app whose machine is observed: a reader for each open window, one for a query
-  /// of the view and one for a query of the model, and tasks that wait for changes.
+  /// The screens of an app whose machine is observed: a reader for each open window, one for a
+  /// query of the view and one for a query of the model, and tasks that wait for changes.
   ///
   /// No choice is drawn for them, so a replayed token has the same ones.
   struct Screens<App: SimulatedApp>: Sendable {

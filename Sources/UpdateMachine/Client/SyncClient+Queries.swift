@@ -102,8 +102,8 @@ extension SyncClient {
   @inlinable
   package var fetchesOut: Int { planner.fetchesOut }
 
-  /// Whether pages are on their way, or will be asked for at a moment that is set, or when rows have
-  /// been read that may make them unnecessary.
+  /// Whether pages are on their way, or will be asked for at a moment that is set, or when rows
+  /// have been read that may make them unnecessary.
   @inlinable
   package var awaitsPages: Bool {
     planner.fetchesOut > 0 || planner.retry.timer != nil || !rowsWanted().isEmpty
