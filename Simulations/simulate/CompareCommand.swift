@@ -71,7 +71,7 @@ extension Simulate {
     let progress = Progress(console)
     defer { console.progress(nil) }
     var all: [ProtocolMeasures] = []
-    for spoken in LibraryWorld.SpokenProtocol.allCases {
+    for spoken in Comparison.protocols {
       var sum: ProtocolMeasures?
       for seed in seeds {
         if Interrupt.wasAsked { return nil }

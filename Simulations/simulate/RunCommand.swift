@@ -22,7 +22,8 @@ extension Simulate {
         --protocol NAME event-queue: Zulip's; client-view: Replicache's, where users make changes;
                         record-sync: WatermelonDB's, where they change records; table-sync: NextApp's,
                         where they change rows of tables; event-stream: Layer's, where they change
-                        objects; all: each seed draws one (all)
+                        objects; change-log: the library's own, where they change a list of tasks;
+                        all: each seed draws one (all)
         --world NAME    a world of event-queue (all):
                           directory  clients hold everything
                           messages   clients hold a part, and fetch pages

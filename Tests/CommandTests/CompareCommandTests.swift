@@ -14,7 +14,7 @@ struct CompareCommandTests {
     let run = CommandRun("compare --seeds 2 --json")
     #expect(run.code == .success)
     #expect(run.errors == [])
-    let names = LibraryWorld.SpokenProtocol.allCases.map(\.rawValue)
+    let names = Comparison.protocols.map(\.rawValue)
     let table = try #require(run.output.first).split(separator: "\n")
     #expect(table.dropFirst().map { $0.split(separator: " ").first.map(String.init) } == names)
     let object = try run.json()
@@ -40,7 +40,7 @@ struct CompareCommandTests {
     let data = try Data(contentsOf: file)
     #expect(XMLParser(data: data).parse())
     let text = String(decoding: data, as: UTF8.self)
-    for name in LibraryWorld.SpokenProtocol.allCases.map(\.rawValue) {
+    for name in Comparison.protocols.map(\.rawValue) {
       #expect(text.components(separatedBy: ">\(name)<").count == 9, "\(name)")
     }
   }

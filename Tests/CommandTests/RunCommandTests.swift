@@ -39,7 +39,7 @@ struct RunCommandTests {
       "run --protocol tin-cans",
       """
       unknown protocol "tin-cans". There are: event-queue, client-view, record-sync, table-sync, \
-      event-stream, all
+      event-stream, change-log, all
       """
     ),
     (
@@ -171,6 +171,7 @@ struct RunCommandTests {
   @Test(arguments: [
     ("client-view", ["refused"]), ("record-sync", ["conflicts", "overruled"]),
     ("table-sync", ["refused"]), ("event-stream", ["conflicts", "overruled"]),
+    ("change-log", ["refused"]),
   ])
   func `changes meet those of others in every protocol`(name: String, ways: [String]) throws {
     let run = CommandRun("run --seeds 40 --protocol \(name) --json")

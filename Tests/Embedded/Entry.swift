@@ -20,6 +20,10 @@ struct Entry {
     for seed in 1...3 as ClosedRange<UInt64> {
       print("ledger \(seed) \(Simulation<LedgerApp>.run(SimulationConfiguration(seed: seed)).hash)")
     }
+    for seed in 1...3 as ClosedRange<UInt64> {
+      let configuration = SimulationConfiguration(seed: seed)
+      print("tasks \(seed) \(Simulation<OfflineWorld<TasksApp>>.run(configuration).hash)")
+    }
     for votes in 2...3 {
       let explored = Explorer(TwoPhaseCommit(participants: 3, votesNeeded: votes)).run()
       print("explored \(explored.counts.generated), \(explored.counts.distinct) distinct")

@@ -58,7 +58,12 @@ package struct ProtocolMeasures: Sendable {
 
 /// One workload over each of the five protocols, with the same faults.
 package enum Comparison {
-  /// Runs the workload of a seed over a protocol.
+  /// The protocols that are compared: all but the library's own.
+  package static var protocols: [LibraryWorld.SpokenProtocol] {
+    LibraryWorld.SpokenProtocol.allCases.filter { $0 != .changeLog }
+  }
+
+  /// Runs the workload of a seed over one of ``protocols``.
   package static func measure(
     _ spoken: LibraryWorld.SpokenProtocol, seed: UInt64
   ) -> ProtocolMeasures {
@@ -68,6 +73,7 @@ package enum Comparison {
     case .recordSync: measure(ComparedRecords.self, seed)
     case .tableSync: measure(ComparedTables.self, seed)
     case .eventStream: measure(ComparedStream.self, seed)
+    case .changeLog: preconditionFailure("the library's own log is not compared")
     }
   }
 

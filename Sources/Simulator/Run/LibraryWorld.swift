@@ -17,6 +17,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case tables
   /// Users change objects, over a stream of events that only grows (``StreamsApp``).
   case streams
+  /// Users change a list of tasks, over the library's own log of numbered changes (``TasksApp``).
+  case tasks
 
   /// The protocol of one of these worlds.
   package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
@@ -25,6 +27,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case recordSync = "record-sync"
     case tableSync = "table-sync"
     case eventStream = "event-stream"
+    case changeLog = "change-log"
   }
 
   /// The protocol of this world.
@@ -35,6 +38,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .records: .recordSync
     case .tables: .tableSync
     case .streams: .eventStream
+    case .tasks: .changeLog
     }
   }
 
@@ -44,6 +48,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   ///   - seed: the seed.
   ///   - spoken: draws among the worlds of this protocol; `nil`: among all.
   package static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
+    let isTasks = StateDigest.mixed(seed ^ 0x8EBC_6AF0_9C88_C6E3) & 15 == 0
+    if spoken == .changeLog || spoken == nil && isTasks { return .tasks }
     let isStreams = StateDigest.mixed(seed ^ 0xE703_7ED1_A0B4_28DB) & 7 == 0
     if spoken == .eventStream || spoken == nil && isStreams { return .streams }
     let isRecords = StateDigest.mixed(seed ^ 0xC2B2_AE3D_27D4_EB4F) & 7 == 0

@@ -15,6 +15,7 @@ extension LibraryWorld {
     case .records: visitor.visit(RecordsApp.self)
     case .tables: visitor.visit(TablesApp.self)
     case .streams: visitor.visit(StreamsApp.self)
+    case .tasks: visitor.visit(OfflineWorld<TasksApp>.self)
     }
   }
 

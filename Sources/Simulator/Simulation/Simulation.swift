@@ -1,6 +1,6 @@
 // Simulation: the room that turns a seed into a result.
 //
-// Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Posts, Records, Run, Shrinking, Streams, Tables, World.
+// Simulation may use: ActorEngine, Choices, Directory, Ledger, Messages, Offline, Posts, Records, Run, Shrinking, Streams, Tables, Tasks, World.
 
 /// Runs an app's world, in the app's tests: `Simulation<MyApp>`. `MyApp` is a ``SimulatedApp``, or
 /// if its users change things, a ``SimulatedOfflineApp``.
