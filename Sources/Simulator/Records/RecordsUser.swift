@@ -92,8 +92,6 @@ package struct RecordsUser: ReconsideringUser {
   package var memory = ChangeBook<RecordChange>()
   package var check = OutboxCheck<RecordChange>()
   private var valueCount: Int64 = 0
-  /// The key that was deleted last.
-  private var lastDeleted: RecordKey?
   /// How often each value was sent by each client, in any process.
   private(set) var sends = VersionedMap<String, Int>()
 
@@ -121,26 +119,11 @@ package struct RecordsUser: ReconsideringUser {
     let name = newName(choices)
     let value = JSONValue.string(name)
     guard !keys.isEmpty, kind > 0 else {
-      return RecordChange(.create(.one("a", value)), newKey(keys, name))
+      return RecordChange(.create(.one("a", value)), RecordKey("items", name))
     }
     let key = keys[Int(choices.draw(.users, below: UInt64(keys.count)))]
-    if kind == 1 {
-      lastDeleted = key
-      return RecordChange(.delete, key)
-    }
+    if kind == 1 { return RecordChange(.delete, key) }
     return RecordChange(.update(.one(choices.pick(.users, RecordsApp.columns), value)), key)
-  }
-
-  /// The key of a record to create: at times one that was just deleted, or the ID of a record of
-  /// another table, which is another record.
-  private mutating func newKey(_ keys: [RecordKey], _ name: String) -> RecordKey {
-    let twin = keys.last.map { RecordKey("parts", $0.id) }
-    switch valueCount % 4 {
-    case 2: if let lastDeleted, !keys.contains(lastDeleted) { return lastDeleted }
-    case 3: if let twin, !keys.contains(twin) { return twin }
-    default: break
-    }
-    return RecordKey("items", name)
   }
 
   /// A text that nobody else writes: a client has no name before its first snapshot.
