@@ -80,7 +80,8 @@ struct ZooParsingTests {
     (
       "S.\n\nworld moon", 3,
       """
-      expected "world" and one of directory, messages, ledger, posts, records, tables, streams
+      expected "world" and one of directory, messages, ledger, posts, records, tables, streams, \
+      tasks
       """
     ),
     ("S.\n\n-a", 3, "expected \"in FILE\" before the first change"),
