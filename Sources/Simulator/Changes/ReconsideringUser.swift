@@ -191,17 +191,6 @@ extension ReconsideringUser {
     }
   }
 
-  /// Discards what is set aside. Retries or discards what is uncertain, as the user likes.
-  package mutating func tidy(_ client: Body) -> [Action] {
-    guard let outbox = client.local?.outbox else { return [] }
-    if let first = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
-      return wake(client) + [.decides(.discarded(first.ticket))]
-    }
-    guard let ticket = outbox.uncertain.first?.ticket else { return wake(client) }
-    let isRetried = ticket.number % 2 == 0
-    return wake(client) + [.decides(isRetried ? .retried(ticket) : .discarded(ticket))]
-  }
-
   package mutating func acted(
     _ action: Action, from before: Body, to after: Body, at now: Moment
   ) {

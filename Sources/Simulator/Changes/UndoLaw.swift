@@ -40,16 +40,14 @@ extension OutboxUser {
     guard let old = before.local, var view = after.view else { return nil }
     if taken.made != nil || taken.isDiscarded {
       let other: UndoStack = stack == .undo ? .redo : .undo
-      let isForGood =
-        after.local?.outbox.newestTicket(of: other) == old.outbox.newestTicket(of: other)
+      let canMakeAgain =
+        after.local?.outbox.newestTicket(of: other) != old.outbox.newestTicket(of: other)
       // What had no effect is discarded for good, and what had one can be made again.
-      if isForGood, seen(view) != seen(old.view.state), old.outbox.setAside.isEmpty {
+      if !canMakeAgain, seen(view) != seen(old.view.state), old.outbox.setAside.isEmpty {
         return UserObjection(.input, "what was just taken back can be made again", words(after))
       }
-      let canRedo =
-        after.local?.outbox.newestTicket(of: .redo) != old.outbox.newestTicket(of: .redo)
       // What throws may pass over an undone state, and then be in the way of the redo.
-      guard stack == .undo, canRedo, old.outbox.setAside.isEmpty else { return nil }
+      guard stack == .undo, canMakeAgain, old.outbox.setAside.isEmpty else { return nil }
       var again = after
       do throws(MutationError<Model.Change.Refusal>) {
         _ = try again.redo(at: now)

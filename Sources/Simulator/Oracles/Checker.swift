@@ -223,12 +223,13 @@ struct Checker<App: SimulatedApp> {
     let before = accounts[client].upToDateAsOf
     judgeHeard(input, given, effects, client, body, server, wasLoaded: wasLoaded, at: now)
     let checksum = body.model.map(App.checksum)
+    let freshness = body.freshness(at: now)
     judgeTwice(input, given, client, body, checksum, at: now)
     if body.isLoaded {
       judgeReplica(
         client, body, checksum, server, mayChange: effects.changes.contains(.model), at: now)
       judgeAsOf(client, from: before, body, server, at: now)
-      let claim = body.freshness(at: now).claim
+      let claim = freshness.claim
       if accounts[client].honesty.flickers(to: claim), !accounts[client].endsOutage {
         report(
           .honesty, client, now, "an outage is counted from where it began",
@@ -242,7 +243,7 @@ struct Checker<App: SimulatedApp> {
         report(.honesty, client, now, "a claim that fits \(body.status)", "\(claim)")
       }
     }
-    if let objection = accounts[client].told.note(effects, body, at: now) {
+    if let objection = accounts[client].told.note(effects, body, freshness, at: now) {
       report(.honesty, client, now, objection.expected, "\(objection.found), \(words(of: input))")
     }
     foldHash(client, body, at: now)

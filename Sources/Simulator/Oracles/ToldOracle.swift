@@ -25,9 +25,8 @@ where Sync.Batch.Event == Model.Event {
 
   /// Takes what an input led to. Returns the objection; `nil`: none.
   mutating func note(
-    _ effects: Body.Effects, _ body: Body, at now: Moment
+    _ effects: Body.Effects, _ body: Body, _ freshness: Freshness, at now: Moment
   ) -> (expected: String, found: String)? {
-    let freshness = body.freshness(at: now)
     let outbox = Model.Change.isPossible ? body.outbox : nil
     let present = Seen(
       status: body.status, claim: freshness.claim,
