@@ -66,14 +66,22 @@ let package = Package(
     .target(
       name: "ZulipServer", dependencies: ["UpdateMachine", "SyncProtocols", "LoopbackServer"],
       path: "Simulations/serve", resources: [.embedInCode("page.html")], swiftSettings: strict),
+    .target(
+      name: "ZulipWorld",
+      dependencies: [
+        "UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "Simulator", "ZulipServer",
+      ],
+      path: "Simulations/zulip", swiftSettings: strict),
     .executableTarget(
       name: "simulate",
       dependencies: [
         "LoopbackServer", "UpdateMachine", "ZulipSync", "Simulator", "RecordingCheck",
-        "ZulipServer",
+        "ZulipServer", "ZulipWorld",
       ],
       path: "Simulations",
-      exclude: ["Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "serve"],
+      exclude: [
+        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "serve", "zulip",
+      ],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .executableTarget(

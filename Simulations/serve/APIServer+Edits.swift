@@ -23,15 +23,13 @@ extension APIServer {
     if mode != "change_one", topic == nil, channel == nil {
       throw APIError("Invalid propagate_mode without topic edit")
     }
-    var edit = RealmEvent.Edit(
-      message: message.id, user: user.id, place: message.place, time: wall(at: now),
-      rows: message.rows)
+    var edit = realm.edit(message, by: user.id, at: wall(at: now))
     var words: [String] = []
     if let typed {
       guard message.sender == user.id else {
         throw APIError("You don't have permission to edit this message")
       }
-      edit.text = .init(old: message.text, new: try text(typed))
+      realm.set(try text(typed), in: &edit, of: message)
       words.append("edits message \(message.id)")
     }
     if topic != nil || channel != nil {
@@ -48,7 +46,7 @@ extension APIServer {
       }
     }
     commit(
-      RealmEvent(.edited(edit), to: audience(of: edit, message)), at: now,
+      RealmEvent(.edited(edit), to: realm.audience(of: edit, message)), at: now,
       "\(user.name) \(words.joined(separator: ", "))")
     return .success(["detached_uploads": []], note: words.joined(separator: ", "))
   }
@@ -64,28 +62,10 @@ extension APIServer {
     guard topic.contains(where: { !$0.isWhitespace }) else {
       throw APIError("Topic can't be empty!")
     }
-    let key = oldTopic.lowercased()
-    let ids = realm.messages.filter { other in
-      guard case .channel(old, let its) = other.place, its.lowercased() == key else { return false }
-      switch mode {
-      case "change_all": return true
-      case "change_later": return other.id >= message.id
-      default: return other.id == message.id
-      }
-    }.map(\.id)
+    let ids = realm.moved(with: message, mode)
     return .init(
       channel: old, topic: oldTopic, newChannel: channel ?? old, newTopic: topic, mode: mode,
       ids: ids)
-  }
-
-  /// The users who are told of an edit: they have one of the messages, or follow the old channel.
-  private func audience(of edit: RealmEvent.Edit, _ message: RealmMessage) -> [Int64] {
-    var audience = realm.audience(of: message)
-    for id in edit.move?.ids ?? [] {
-      guard let other = realm.message(id) else { continue }
-      audience += other.rows.map(\.user).filter { !audience.contains($0) }
-    }
-    return audience
   }
 
   mutating func delete(
@@ -95,7 +75,7 @@ extension APIServer {
       throw APIError("You don't have permission to delete this message")
     }
     commit(
-      RealmEvent(.deleted(message.id, message.place), to: realm.audience(of: message)), at: now,
+      RealmEvent(.deleted([message.id], message.place), to: realm.audience(of: message)), at: now,
       "\(user.name) deletes message \(message.id)")
     return .success(note: "deleted")
   }

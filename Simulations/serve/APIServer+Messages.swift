@@ -33,56 +33,9 @@ extension APIServer {
   // MARK: Reading
 
   private func page(_ request: APIRequest, _ user: RealmUser) throws(APIError) -> APIAnswer {
-    let before = try request.count("num_before")
-    let after = try request.count("num_after")
-    guard before <= APIServer.pageLimit, after <= APIServer.pageLimit,
-      before + after <= APIServer.pageLimit
-    else {
-      throw APIError("Too many messages requested (maximum \(APIServer.pageLimit)).")
-    }
-    let includesAnchor = try request.bool("include_anchor") ?? true
-    if !includesAnchor, before > 0, after > 0 {
-      throw APIError("The anchor can only be excluded at an end of the range")
-    }
-    let isRendered = try request.bool("apply_markdown") ?? true
-    let narrow = try Narrow(request.json("narrow"), for: user.id, in: realm)
-    let shown = realm.messages.filter { message in
-      let isThere = narrow.isOfChannel || message.flags(of: user.id) != nil
-      return isThere && realm.isVisible(message, to: user.id)
-        && narrow.contains(message, for: user.id)
-    }
-    let anchor = try anchor(request, shown, user)
-    let (isAtStart, isAtEnd) = (anchor <= 0, anchor >= APIServer.anchorBeyond)
-    let older = shown.filter { $0.id < anchor }.suffix(isAtStart ? 0 : Int(before))
-    let own = includesAnchor ? shown.filter { $0.id == anchor } : []
-    let newer = shown.filter { $0.id > anchor }.prefix(isAtEnd ? 0 : Int(after))
-    let all = older + own + newer
-    let foundOldest = isAtStart || older.count < before
-    return .success(
-      [
-        "messages": .array(all.map { realm.json($0, for: user.id, isRendered: isRendered) }),
-        "anchor": .integer(anchor), "found_anchor": .bool(!own.isEmpty),
-        "found_oldest": .bool(foundOldest), "found_newest": .bool(isAtEnd || newer.count < after),
-        "history_limited": .bool(foundOldest && realm.isHistoryLimited),
-      ], note: all.count == 1 ? "1 message" : "\(all.count) messages")
-  }
-
-  private func anchor(
-    _ request: APIRequest, _ shown: [RealmMessage], _ user: RealmUser
-  ) throws(APIError) -> Int64 {
-    var word = request.text("anchor")
-    if try request.bool("use_first_unread_anchor") == true { word = "first_unread" }
-    switch word {
-    case nil: throw APIError("Missing 'anchor' argument.")
-    case "newest": return APIServer.anchorBeyond
-    case "oldest": return 0
-    case "first_unread":
-      let first = shown.first { $0.flags(of: user.id).map { !$0.contains(.read) } ?? false }
-      return first?.id ?? APIServer.anchorBeyond
-    case let text?:
-      guard let id = Int64(text) else { throw APIError("Invalid anchor") }
-      return min(max(id, 0), APIServer.anchorBeyond)
-    }
+    let fields = try realm.page(request, for: user.id, later: realm)
+    let count = fields["messages"]?.array?.count ?? 0
+    return .success(fields, note: count == 1 ? "1 message" : "\(count) messages")
   }
 
   private func single(

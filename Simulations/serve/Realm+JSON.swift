@@ -54,7 +54,8 @@ extension Realm {
     [
       "user_id": .integer(user.id), "email": .string(user.email),
       "delivery_email": .string(user.email), "full_name": .string(user.name),
-      "is_active": true, "is_bot": false, "is_admin": false, "is_owner": false, "is_guest": false,
+      "is_active": .bool(user.isActive), "is_bot": false, "is_admin": false, "is_owner": false,
+      "is_guest": false,
       "is_billing_admin": false, "role": 400, "timezone": "", "avatar_url": .null,
       "avatar_version": 1, "date_joined": "2026-01-01T00:00+00:00", "profile_data": [:],
     ]
@@ -70,7 +71,8 @@ extension Realm {
       "description": .string(channel.about),
       "rendered_description": .string(Markdown.html(channel.about)), "creator_id": .null,
       "date_created": 1_767_225_600, "first_message_id": first.map { .integer($0.id) } ?? .null,
-      "history_public_to_subscribers": true, "invite_only": false, "is_announcement_only": false,
+      "history_public_to_subscribers": .bool(!channel.isPrivate),
+      "invite_only": .bool(channel.isPrivate), "is_announcement_only": false,
       "is_archived": false, "is_recently_active": true, "is_web_public": false,
       "message_retention_days": .null, "stream_post_policy": 1, "stream_weekly_traffic": .null,
       "can_remove_subscribers_group": 1,
@@ -110,6 +112,29 @@ extension Realm {
     return [
       "op": "remove",
       "subscriptions": [["stream_id": .integer(channel.id), "name": .string(channel.name)]],
+    ]
+  }
+
+  /// The event of a channel that gets another name or description.
+  func update(of id: Int64, _ property: String, _ value: JSONValue) -> JSONObject {
+    let channel = channel(id)
+    return [
+      "op": "update", "stream_id": .integer(id), "name": .string(channel?.name ?? ""),
+      "property": .string(property), "value": value,
+    ]
+  }
+
+  /// The event of a user who is there.
+  func presence(of user: Int64, _ wall: Int64) -> JSONObject {
+    [
+      "user_id": .integer(user), "email": .string(self.user(user)?.email ?? ""),
+      "server_timestamp": .integer(wall),
+      "presence": [
+        "website": [
+          "client": "website", "status": "active", "timestamp": .integer(wall),
+          "pushable": false,
+        ]
+      ],
     ]
   }
 
@@ -165,13 +190,13 @@ enum Markdown {
 }
 
 /// An emoji that can be used in reactions.
-struct Emoji: Hashable, Sendable {
-  var name: String
-  var code: String
-  var type: String
+package struct Emoji: Hashable, Sendable {
+  package var name: String
+  package var code: String
+  package var type: String
 
   /// The emoji that this server knows. A real one knows thousands.
-  static let known: [Emoji] =
+  package static let known: [Emoji] =
     [
       ("+1", "1f44d"), ("-1", "1f44e"), ("tada", "1f389"), ("heart", "2764"), ("smile", "1f642"),
       ("grinning", "1f600"), ("joy", "1f602"), ("cry", "1f622"), ("thinking", "1f914"),

@@ -1,10 +1,10 @@
-internal import SyncProtocols
+package import SyncProtocols
 
 // The state in the answer to a register: a part of what a real server has, with the same names.
 
 extension Realm {
   /// The fields for those event types; `nil`: everything.
-  func state(
+  package func state(
     for user: RealmUser, _ types: [String]?, includesSubscribers: Bool, wall: Int64
   ) -> JSONObject {
     var state: JSONObject = [:]
@@ -94,18 +94,22 @@ extension Realm {
 
   private func people(_ user: RealmUser) -> JSONObject {
     [
-      "realm_users": .array(
-        users.map { one in
-          var fields = json(one)
-          fields["is_active"] = nil  // The field that it is in says so.
-          return .object(fields)
-        }),
-      "realm_non_active_users": [], "cross_realm_bots": [], "user_id": .integer(user.id),
+      "realm_users": people(areActive: true), "realm_non_active_users": people(areActive: false),
+      "cross_realm_bots": [], "user_id": .integer(user.id),
       "email": .string(user.email), "delivery_email": .string(user.email),
       "full_name": .string(user.name), "avatar_url": .null, "avatar_url_medium": .null,
       "avatar_source": "G", "is_admin": false, "is_owner": false, "is_moderator": false,
       "is_guest": false, "can_create_streams": false, "can_subscribe_other_users": false,
     ]
+  }
+
+  private func people(areActive: Bool) -> JSONValue {
+    .array(
+      users.filter { $0.isActive == areActive }.map { one in
+        var fields = json(one)
+        fields["is_active"] = nil  // The field that it is in says so.
+        return .object(fields)
+      })
   }
 
   private func subscriptions(of user: Int64, includesSubscribers: Bool) -> JSONObject {

@@ -4,9 +4,10 @@ internal import UpdateMachine
 /// The truth that the server serves: an organisation with its users, channels and messages. It is a
 /// plain value. ``RealmEvent`` changes it.
 ///
-/// Users and channels are given at the start. Every channel is public. A user has a *row* for each
-/// message that was sent to the user; it holds the user's flags. A message of a channel that the
-/// user did not follow then can be read without one.
+/// A user has a *row* for each message that was sent to the user; it holds the user's flags. A
+/// message of a public channel that the user did not follow then can be read without one. A private
+/// channel's messages can be read only by those who follow it and have a row (in Zulip's words, its
+/// history is protected). Everybody knows of every channel, as administrators do.
 package struct Realm: ServerTruth {
   package typealias Event = RealmEvent
   package typealias Snapshot = Realm
@@ -64,14 +65,14 @@ package struct Realm: ServerTruth {
 
   // MARK: Reading
 
-  func user(_ id: Int64) -> RealmUser? { users.first { $0.id == id } }
+  package func user(_ id: Int64) -> RealmUser? { users.first { $0.id == id } }
 
   func user(withEmail email: String) -> RealmUser? {
     let email = email.lowercased()
     return users.first { $0.email == email }
   }
 
-  func channel(_ id: Int64) -> RealmChannel? { channels.first { $0.id == id } }
+  package func channel(_ id: Int64) -> RealmChannel? { channels.first { $0.id == id } }
 
   func channel(named name: String) -> RealmChannel? {
     let name = name.lowercased()
@@ -88,7 +89,7 @@ package struct Realm: ServerTruth {
     return low
   }
 
-  func message(_ id: Int64) -> RealmMessage? {
+  package func message(_ id: Int64) -> RealmMessage? {
     let index = index(of: id)
     return index < messages.count && messages[index].id == id ? messages[index] : nil
   }
@@ -102,14 +103,20 @@ package struct Realm: ServerTruth {
   }
 
   func isVisible(_ message: RealmMessage, to user: Int64) -> Bool {
-    if case .channel = message.place { return true }
-    return message.flags(of: user) != nil
+    guard case .channel(let id, _) = message.place, let channel = channel(id) else {
+      return message.flags(of: user) != nil
+    }
+    guard channel.isPrivate else { return true }
+    return channel.subscribers.contains(user) && message.flags(of: user) != nil
   }
 
   /// Those who are told of what becomes of a message: those who have a row, and those who follow
-  /// its channel.
+  /// its channel; in a private channel, those to whom both applies.
   func audience(of message: RealmMessage) -> [Int64] {
     var audience = message.rows.map(\.user)
+    if case .channel(let id, _) = message.place, let channel = channel(id), channel.isPrivate {
+      return audience.filter { channel.subscribers.contains($0) }
+    }
     if case .channel(let id, _) = message.place, let channel = channel(id) {
       audience += channel.subscribers.filter { !audience.contains($0) }
     }
@@ -129,12 +136,16 @@ package struct Realm: ServerTruth {
     let rows = readers.map { reader in
       var flags: RowFlags = []
       if reader == sender, isReadBySender { flags.insert(.read) }
-      if let name = user(reader)?.name, text.contains("@**\(name)**") { flags.insert(.mentioned) }
+      if mentions(reader, in: text) { flags.insert(.mentioned) }
       return RealmMessage.Row(user: reader, flags: flags)
     }
     return RealmMessage(
       id: lastMessageID + 1, sender: sender, place: place, text: text, sentAt: wall,
       program: program, rows: rows)
+  }
+
+  func mentions(_ user: Int64, in text: String) -> Bool {
+    self.user(user).map { text.contains("@**\($0.name)**") } ?? false
   }
 
   // MARK: Changing
@@ -150,8 +161,8 @@ package struct Realm: ServerTruth {
         isHistoryLimited = true
       }
     case .edited(let edit): apply(edit)
-    case .deleted(let id, _):
-      messages.removeAll { $0.id == id }
+    case .deleted(let ids, _):
+      messages.removeAll { ids.contains($0.id) }
     case .flagged(let flagging):
       for id in flagging.ids {
         change(id) { $0.set(flagging.flag, flagging.isSet, of: flagging.user) }
@@ -163,15 +174,27 @@ package struct Realm: ServerTruth {
       }
     case .subscribed(let user, let channel, let isSet):
       guard let index = channels.firstIndex(where: { $0.id == channel }) else { return }
-      channels[index].subscribers.removeAll { $0 == user }
-      if isSet {
-        channels[index].subscribers.append(user)
-        channels[index].subscribers.sort()
-      }
+      channels[index].set(user, isSet)
+    case .userNamed(let user, let name):
+      if let index = users.firstIndex(where: { $0.id == user }) { users[index].name = name }
+    case .userActive(let user, let isActive): apply(isActive, to: user)
+    case .channelMade(let channel): channels.append(channel)
+    case .channelNamed(let id, _, let name):
+      if let index = channels.firstIndex(where: { $0.id == id }) { channels[index].name = name }
+    case .channelDescribed(let id, let about):
+      if let index = channels.firstIndex(where: { $0.id == id }) { channels[index].about = about }
     case .present(let user, let wall):
       if let index = users.firstIndex(where: { $0.id == user }) { lastSeen[index] = wall }
     case .typing: break
     }
+  }
+
+  /// A user who is deactivated leaves every channel. Here a return does not undo that.
+  private mutating func apply(_ isActive: Bool, to user: Int64) {
+    guard let index = users.firstIndex(where: { $0.id == user }) else { return }
+    users[index].isActive = isActive
+    guard !isActive else { return }
+    for index in channels.indices { channels[index].set(user, false) }
   }
 
   private mutating func apply(_ edit: RealmEvent.Edit) {
@@ -179,17 +202,25 @@ package struct Realm: ServerTruth {
       change(edit.message) { message in
         message.text = text.new
         message.editedAt = edit.time
+        for row in edit.rows {
+          message.set(.mentioned, row.flags.contains(.mentioned), ofRowOf: row.user)
+        }
       }
     }
     guard let move = edit.move else { return }
-    let followers = channel(move.newChannel)?.subscribers ?? []
+    let target = channel(move.newChannel)
+    let followers = target?.subscribers ?? []
     for id in move.ids {
       change(id) { message in
         message.place = .channel(move.newChannel, topic: move.newTopic)
         message.editedAt = edit.time
-        // Those who do not follow the new channel lose their rows.
-        if move.newChannel != move.channel {
-          message.rows.removeAll { !followers.contains($0.user) }
+        guard move.newChannel != move.channel else { return }
+        // Those who do not follow the new channel lose their rows. In a private channel, those who
+        // do follow it gain one.
+        message.rows.removeAll { !followers.contains($0.user) }
+        guard target?.isPrivate == true else { return }
+        for user in followers where message.flags(of: user) == nil {
+          message.rows.append(RealmMessage.Row(user: user, flags: .read))
         }
       }
     }
@@ -223,6 +254,7 @@ package struct RealmUser: Sendable {
   package var email: String
   package var key: String
   package var password: String
+  package var isActive = true
 
   /// The most users of a server.
   package static var limit: Int { 100 }
@@ -244,13 +276,32 @@ package struct RealmUser: Sendable {
   }
 }
 
-/// A public channel.
+/// A channel.
 package struct RealmChannel: Sendable {
   package var id: Int64
   package var name: String
-  var about: String
+  package var about: String
   /// Ascending.
   package var subscribers: [Int64]
+  /// Whether only those who follow it can read its messages, and only those sent to them.
+  package var isPrivate = false
+
+  package init(
+    id: Int64, name: String, about: String, subscribers: [Int64], isPrivate: Bool = false
+  ) {
+    self.id = id
+    self.name = name
+    self.about = about
+    self.subscribers = subscribers
+    self.isPrivate = isPrivate
+  }
+
+  mutating func set(_ user: Int64, _ isSubscribed: Bool) {
+    subscribers.removeAll { $0 == user }
+    guard isSubscribed else { return }
+    subscribers.append(user)
+    subscribers.sort()
+  }
 }
 
 /// Where a message is.
@@ -266,11 +317,11 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  static let read = RowFlags(rawValue: 1)
-  static let starred = RowFlags(rawValue: 2)
-  static let collapsed = RowFlags(rawValue: 4)
-  static let mentioned = RowFlags(rawValue: 8)
-  static let historical = RowFlags(rawValue: 16)
+  package static let read = RowFlags(rawValue: 1)
+  package static let starred = RowFlags(rawValue: 2)
+  package static let collapsed = RowFlags(rawValue: 4)
+  package static let mentioned = RowFlags(rawValue: 8)
+  package static let historical = RowFlags(rawValue: 16)
 
   /// In the order in which the server lists them.
   static let names: [(name: String, flag: RowFlags)] = [
@@ -283,31 +334,41 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
 
 /// A message, with everybody's flags and reactions.
 package struct RealmMessage: Sendable {
-  struct Row: Sendable {
-    var user: Int64
-    var flags: RowFlags
+  package struct Row: Sendable {
+    package var user: Int64
+    package var flags: RowFlags
   }
 
   package struct Reaction: Hashable, Sendable {
-    var user: Int64
-    var emoji: Emoji
+    package var user: Int64
+    package var emoji: Emoji
+
+    package init(user: Int64, emoji: Emoji) {
+      self.user = user
+      self.emoji = emoji
+    }
   }
 
   package var id: Int64
-  var sender: Int64
-  var place: MessageLocation
+  package var sender: Int64
+  package var place: MessageLocation
   package var text: String
   /// In seconds of 1970.
-  var sentAt: Int64
+  package var sentAt: Int64
   /// In seconds of 1970; `nil`: never.
   var editedAt: Int64?
   /// The program that sent it.
   var program: String
   /// One for each user to whom it was sent, and for those who have starred it or reacted.
-  var rows: [Row]
-  var reactions: [Reaction] = []
+  package var rows: [Row]
+  package var reactions: [Reaction] = []
 
-  func flags(of user: Int64) -> RowFlags? { rows.first { $0.user == user }?.flags }
+  package func flags(of user: Int64) -> RowFlags? { rows.first { $0.user == user }?.flags }
+
+  /// Sets or clears a flag of a user who has a row.
+  fileprivate mutating func set(_ flag: RowFlags, _ isSet: Bool, ofRowOf user: Int64) {
+    if flags(of: user) != nil { set(flag, isSet, of: user) }
+  }
 
   mutating func set(_ flag: RowFlags, _ isSet: Bool, of user: Int64) {
     let place = rows.firstIndex { $0.user == user }

@@ -5,12 +5,18 @@ package struct RealmEvent: Sendable {
   package enum Kind: Sendable {
     case message(RealmMessage, echo: Echo?)
     case edited(Edit)
-    case deleted(Int64, MessageLocation)
+    /// Messages of one place.
+    case deleted([Int64], MessageLocation)
     case flagged(Flagging)
     case reacted(Int64, RealmMessage.Reaction, isSet: Bool)
     case subscribed(user: Int64, channel: Int64, isSet: Bool)
     case typing(user: Int64, MessageLocation, isSet: Bool)
     case present(user: Int64, wall: Int64)
+    case userNamed(Int64, String)
+    case userActive(Int64, Bool)
+    case channelMade(RealmChannel)
+    case channelNamed(Int64, from: String, to: String)
+    case channelDescribed(Int64, String)
   }
 
   /// The queue of the client that sent a message, and the client's name for the message.
@@ -20,38 +26,38 @@ package struct RealmEvent: Sendable {
   }
 
   package struct Edit: Sendable {
-    struct Text: Sendable {
-      var old: String
-      var new: String
+    package struct Text: Sendable {
+      package var old: String
+      package var new: String
     }
 
-    struct Move: Sendable {
-      var channel: Int64
-      var topic: String
-      var newChannel: Int64
-      var newTopic: String
+    package struct Move: Sendable {
+      package var channel: Int64
+      package var topic: String
+      package var newChannel: Int64
+      package var newTopic: String
       /// `change_one`, `change_later` or `change_all`.
       var mode: String
       /// The messages that move, the edited one included, ascending.
-      var ids: [Int64]
+      package var ids: [Int64]
     }
 
-    var message: Int64
+    package var message: Int64
     var user: Int64
     var place: MessageLocation
     /// In seconds of 1970.
     var time: Int64
-    var text: Text?
-    var move: Move?
-    /// The flags of those who have a row.
+    package var text: Text?
+    package var move: Move?
+    /// The flags of those who have a row, with the new text's mentions.
     var rows: [RealmMessage.Row]
   }
 
   package struct Flagging: Sendable {
-    var user: Int64
-    var flag: RowFlags
-    var isSet: Bool
-    var ids: [Int64]
+    package var user: Int64
+    package var flag: RowFlags
+    package var isSet: Bool
+    package var ids: [Int64]
     /// Where messages are that became unread.
     var unread: [Unread] = []
   }
@@ -64,9 +70,9 @@ package struct RealmEvent: Sendable {
 
   package var kind: Kind
   /// The users who are told.
-  var audience: [Int64]
+  package var audience: [Int64]
 
-  init(_ kind: Kind, to audience: [Int64]) {
+  package init(_ kind: Kind, to audience: [Int64]) {
     self.kind = kind
     self.audience = audience
   }
@@ -82,6 +88,8 @@ package struct RealmEvent: Sendable {
     case .subscribed: "subscription"
     case .typing: "typing"
     case .present: "presence"
+    case .userNamed, .userActive: "realm_user"
+    case .channelMade, .channelNamed, .channelDescribed: "stream"
     }
   }
 
@@ -94,7 +102,8 @@ package struct RealmEvent: Sendable {
       if client.wantsAllChannels, case .channel = message.place { isFor = true }
       guard isFor, client.narrow.contains(message, for: client.user) else { return nil }
       return RealmEvent(.message(message, echo: echo?.queue == queue ? echo : nil), to: audience)
-    case .edited, .deleted, .flagged, .reacted, .subscribed, .typing, .present:
+    case .edited, .deleted, .flagged, .reacted, .subscribed, .typing, .present, .userNamed,
+      .userActive, .channelMade, .channelNamed, .channelDescribed:
       return audience.contains(client.user) ? self : nil
     }
   }
@@ -113,6 +122,16 @@ package struct QueueClient: Sendable {
   /// The greatest event ID that a poll acknowledged.
   var acknowledged: Int64 = -1
 
+  init(user: Int64) { self.user = user }
+
+  /// A client like this library's, which wants everything.
+  package static func current(of user: Int64) -> QueueClient {
+    var client = QueueClient(user: user)
+    client.isRendered = true
+    client.readsBulkDeletions = true
+    return client
+  }
+
   func wants(_ type: String) -> Bool { eventTypes?.contains(type) ?? true }
 }
 
@@ -120,7 +139,7 @@ package struct QueueClient: Sendable {
 
 extension RealmEvent {
   /// The event as a client reads it, with its ID in the client's queue.
-  func json(id: Int64, for client: QueueClient, in realm: Realm) -> JSONValue {
+  package func json(id: Int64, for client: QueueClient, in realm: Realm) -> JSONValue {
     var fields: JSONObject
     switch kind {
     case .message(let message, let echo):
@@ -131,12 +150,12 @@ extension RealmEvent {
       ]
       if let echo { fields["local_message_id"] = .string(echo.localID) }
     case .edited(let edit): fields = edit.json(for: client, in: realm)
-    case .deleted(let message, let place):
+    case .deleted(let messages, let place):
       fields = place.json
       if client.readsBulkDeletions {
-        fields["message_ids"] = .integers([message])
+        fields["message_ids"] = .integers(messages)
       } else {
-        fields["message_id"] = .integer(message)
+        fields["message_id"] = .integer(messages.first ?? 0)
       }
     case .flagged(let flagging): fields = flagging.json(client.user)
     case .reacted(let message, let reaction, let isSet):
@@ -148,17 +167,21 @@ extension RealmEvent {
     case .typing(let user, let place, let isSet):
       fields = realm.typing(user, in: place)
       fields["op"] = isSet ? "start" : "stop"
-    case .present(let user, let wall):
+    case .present(let user, let wall): fields = realm.presence(of: user, wall)
+    case .userNamed(let user, let name):
+      fields = ["op": "update", "person": ["user_id": .integer(user), "full_name": .string(name)]]
+    case .userActive(let user, let isActive):
       fields = [
-        "user_id": .integer(user), "email": .string(realm.user(user)?.email ?? ""),
-        "server_timestamp": .integer(wall),
-        "presence": [
-          "website": [
-            "client": "website", "status": "active", "timestamp": .integer(wall),
-            "pushable": false,
-          ]
-        ],
+        "op": "update", "person": ["user_id": .integer(user), "is_active": .bool(isActive)],
       ]
+    case .channelMade(let channel):
+      fields = ["op": "create", "streams": [.object(realm.json(channel))]]
+    case .channelNamed(let channel, let old, let name):
+      fields = realm.update(of: channel, "name", .string(name))
+      fields["name"] = .string(old)
+    case .channelDescribed(let channel, let about):
+      fields = realm.update(of: channel, "description", .string(about))
+      fields["rendered_description"] = .string(Markdown.html(about))
     }
     fields["type"] = .string(type)
     fields["id"] = .integer(id)

@@ -1,5 +1,6 @@
 import Foundation
 import Simulator
+import ZulipWorld
 
 /// What else to do with a failure after it is printed: `--curve`, `--save FILE`, `--picture FILE`.
 struct FailureOptions {
@@ -62,7 +63,8 @@ struct FailureOptions {
       progress.show("measuring the curve: \(curve.runs) runs")
       return !Interrupt.wasAsked
     }
-    let told = token.configuration.world.visited(by: Curve(token: token, goesOn: goesOn))
+    let told = EveryWorld.visited(
+      token.configuration.world, by: Curve(token: token, goesOn: goesOn))
     console.progress(nil)
     guard let told else { return console.out("The run does not fail: there is no curve.") }
     console.out("\n" + told.curve.lines(told.trace, oracle: told.oracle).joined(separator: "\n"))
@@ -71,7 +73,7 @@ struct FailureOptions {
   private func save(
     _ token: RunToken, to file: String, _ console: Console
   ) throws(FileError) {
-    let (result, trace) = LibraryWorld.traceReplay(token)
+    let (result, trace) = EveryWorld.traceReplay(token)
     guard let story = Story(result, trace), let client = story.finding.client,
       let transcript = Transcript(of: client, trace)
     else { return console.out("\(file) is not written: the failure concerns no single client") }

@@ -1,5 +1,6 @@
 import Foundation
 import Simulator
+import ZulipWorld
 
 extension Simulate {
   static let replayCommand = Command(
@@ -37,7 +38,7 @@ extension Simulate {
       }
       let failure = try FailureOptions(arguments)
       let (result, trace) = console.showing("replay: simulating") {
-        LibraryWorld.traceReplay(token)
+        EveryWorld.traceReplay(token)
       }
       for line in trace.lines { console.out(line) }
       if let finding = result.finding { console.out(RunReport.tell(finding)) }

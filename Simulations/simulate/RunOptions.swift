@@ -107,7 +107,7 @@ struct RunOptions {
       let world = LibraryWorld(rawValue: name)
       guard name == "all" || world?.spoken == .eventQueue else {
         throw UsageError(
-          message: "unknown world \"\(name)\". There are: directory, messages, posts, all")
+          message: "unknown world \"\(name)\". There are: directory, messages, posts, zulip, all")
       }
       self.world = world
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Simulator
 import UpdateMachine
+import ZulipWorld
 
 /// The final report of `run`: a table, the story of a failure, and one JSON object.
 struct RunReport {
@@ -15,8 +16,8 @@ struct RunReport {
   /// change.
   private var faults: [Fault] {
     let worlds = options.world.map { [$0] } ?? LibraryWorld.allCases
-    let hasPages = worlds.contains(.messages)
-    let hasChanges = worlds.contains { $0 != .directory && $0 != .messages }
+    let hasPages = worlds.contains { $0 == .messages || $0 == .zulip }
+    let hasChanges = worlds.contains { ![.directory, .messages, .zulip].contains($0) }
     return Fault.allCases.filter {
       (hasPages || !$0.isOfPages) && (hasChanges || $0 != .oldOutbox)
     }
@@ -111,7 +112,7 @@ struct RunReport {
     if finding.oracle == .determinism { return "\n" + RunReport.tell(finding) }
     let configuration = options.configuration(ofSeed: failure.seed)
     let (result, trace) =
-      shrunk.map { LibraryWorld.traceReplay($0.token) } ?? options.engine.trace(configuration)
+      shrunk.map { EveryWorld.traceReplay($0.token) } ?? options.engine.trace(configuration)
     var repeating: [String] = []
     if let shrunk {
       repeating = ["Repeat it:", "  swift run -c release simulate replay \(shrunk.token.text)"]

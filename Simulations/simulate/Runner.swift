@@ -1,17 +1,20 @@
 import Foundation
 import Simulator
+import ZulipWorld
 
 /// What runs the clients of a world.
 typealias Engine = SimulationEngine
 
 extension Engine {
   func run(_ configuration: SimulationConfiguration, twice: Bool = false) -> RunResult {
-    configuration.world.visited(
+    EveryWorld.visited(
+      configuration.world,
       by: EngineRun(engine: self, configuration: configuration, twice: twice))
   }
 
   func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    configuration.world.visited(by: EngineTrace(engine: self, configuration: configuration))
+    EveryWorld.visited(
+      configuration.world, by: EngineTrace(engine: self, configuration: configuration))
   }
 }
 

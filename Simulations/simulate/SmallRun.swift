@@ -1,5 +1,6 @@
 import Foundation
 import Simulator
+import ZulipWorld
 
 /// A failing run made small, and how long that took.
 struct SmallRun {
@@ -15,7 +16,7 @@ extension RunReport {
     let configuration = options.configuration(ofSeed: failure.seed)
     let clock = ContinuousClock()
     let start = clock.now
-    let shrunk = LibraryWorld.shrunk(configuration, while: goesOn)
+    let shrunk = EveryWorld.shrunk(configuration, while: goesOn)
     small = SmallRun(shrunk: shrunk, milliseconds: (clock.now - start).milliseconds)
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import RecordingCheck
 import Simulator
 import UpdateMachine
+import ZulipWorld
 
 extension Simulate {
   static let traceCommand = Command(
@@ -111,7 +112,7 @@ extension Simulate {
 
     /// The run of a token.
     init(token: RunToken) {
-      let run = LibraryWorld.traceReplay(token)
+      let run = EveryWorld.traceReplay(token)
       let found = run.0.finding.map { "oracle \($0.oracle.rawValue)" } ?? "nothing was found"
       self.init(
         run, title: "\(token.configuration.world.rawValue), a run from its token: \(found)",

@@ -98,6 +98,13 @@ import Testing
       (
         "Simulations/serve/", ["UpdateMachine", "SyncProtocols", "LoopbackServer", "Foundation"]
       ),
+      (
+        "Simulations/zulip/",
+        [
+          "UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "Simulator", "ZulipServer",
+          "Foundation",
+        ]
+      ),
       ("Sources/SQLiteStore/", ["UpdateMachine", "CSQLite", "Darwin", "Glibc", "Musl"]),
       ("Sources/LoopbackServer/", ["Darwin", "Glibc", "Musl"]),
     ]

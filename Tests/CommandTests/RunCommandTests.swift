@@ -47,7 +47,10 @@ struct RunCommandTests {
       "--world needs --protocol event-queue"
     ),
     ("run --protocol client-view --world all", "--world needs --protocol event-queue"),
-    ("run --world ledger", "unknown world \"ledger\". There are: directory, messages, posts, all"),
+    (
+      "run --world ledger",
+      "unknown world \"ledger\". There are: directory, messages, posts, zulip, all"
+    ),
     ("run --world posts --plant page-misses-one", "this plant needs --world messages"),
     ("run --world posts --protocol client-view", "--world needs --protocol event-queue"),
     (

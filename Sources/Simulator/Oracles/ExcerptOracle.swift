@@ -1,14 +1,14 @@
-internal import MessageSync
-internal import UpdateMachine
+package import MessageSync
+package import UpdateMachine
 
 /// Oracle F for lists: a window claims no more than is known. Where the content is unknown, it
 /// never shows *empty*, *the newest*, or two rows as neighbours.
 ///
 /// It uses plain loops over what the list holds and knows, instead of the list's own code.
-enum ExcerptOracle {
-  typealias Objection = IntervalOracle.Objection
+package enum ExcerptOracle {
+  package typealias Objection = IntervalOracle.Objection
 
-  static func objection(
+  package static func objection(
     to excerpt: ListExcerpt<MessageID>, of window: ListWindow<MessageID>,
     _ list: PartialList<MessageID>
   ) -> Objection? {

@@ -1,5 +1,5 @@
-internal import MessageSync
-internal import UpdateMachine
+package import MessageSync
+package import UpdateMachine
 
 /// Oracle D for pages: limits on what the windows of one client's process may ask of a server,
 /// beside the machine's single request.
@@ -9,8 +9,8 @@ internal import UpdateMachine
 /// wait is over, whatever else is answered. Repeated failures lead to longer and longer waits. A
 /// failed page is not fetched again at once, whichever window asks. After a rejection, that page
 /// and everything else of its narrow waits for a long time.
-struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
-  typealias Request = PageRequest<Narrow, MessageID>
+package struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
+  package typealias Request = PageRequest<Narrow, MessageID>
 
   private let settings: PageSettings
   /// The moments of the last fetches, oldest first.
@@ -40,12 +40,12 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   /// Twice the largest burst.
   static var memory: Int { 40 }
 
-  init(settings: PageSettings = PageSettings()) { self.settings = settings }
+  package init(settings: PageSettings = PageSettings()) { self.settings = settings }
 
   // MARK: Fetches
 
   /// Notes a fetch. If it should not have begun, returns what was expected.
-  mutating func noteFetch(_ id: RequestID, _ request: Request, at now: Moment) -> String? {
+  package mutating func noteFetch(_ id: RequestID, _ request: Request, at now: Moment) -> String? {
     let objection = objection(to: request, at: now)
     begun.append(now)
     if begun.count > PageBudgetOracle.memory { begun.removeFirst() }
@@ -82,7 +82,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   }
 
   /// The client took the page of this fetch.
-  mutating func noteTaken(_ id: RequestID) {
+  package mutating func noteTaken(_ id: RequestID) {
     out.removeAll { $0.id == id }
     failures = 0
     lastFailure = .distantPast
@@ -91,7 +91,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
 
   /// The client gave a fetch up. That counts as a failure if the fetch had reached its deadline,
   /// but not if all fetches end because the client is no longer live.
-  mutating func noteGivenUp(_ id: RequestID, isLive: Bool = true, at now: Moment) {
+  package mutating func noteGivenUp(_ id: RequestID, isLive: Bool = true, at now: Moment) {
     guard let question = out.first(where: { $0.id == id }) else { return }
     if isLive, now >= question.begun + settings.deadline {
       return noteFailure(id, .timedOut, at: now)
@@ -100,7 +100,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
   }
 
   /// The fetch failed, and the planner was told. A malformed page counts as a failure, too.
-  mutating func noteFailure(_ id: RequestID, _ failure: SyncFailure, at now: Moment) {
+  package mutating func noteFailure(_ id: RequestID, _ failure: SyncFailure, at now: Moment) {
     guard let index = out.firstIndex(where: { $0.id == id }) else { return }
     let question = out.remove(at: index)
     switch failure {
@@ -130,7 +130,7 @@ struct PageBudgetOracle<Narrow: MessageNarrow>: Sendable {
 
   /// Checks after a step that no fetch is open beyond its deadline, and none while the client is
   /// not live.
-  func objection(atRest now: Moment, isLive: Bool) -> String? {
+  package func objection(atRest now: Moment, isLive: Bool) -> String? {
     if !isLive, !out.isEmpty { return "no fetch of a generation that is over, found \(out.count)" }
     for question in out where now >= question.begun + settings.deadline {
       return "an end at the deadline, found \(question.request.want) out since \(question.begun)"

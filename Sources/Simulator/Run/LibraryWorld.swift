@@ -1,6 +1,6 @@
 internal import UpdateMachine
 
-/// The library's own worlds.
+/// The library's own worlds. Seeds draw from ``allCases``; ``zulip`` is run only by its name.
 package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// Every client holds everything (``DirectoryApp``).
   case directory
@@ -19,6 +19,16 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   case streams
   /// Users change a list of tasks, over the library's own log of numbered changes (``TasksApp``).
   case tasks
+  /// Every client holds an account on a Zulip server, with a part of its messages. `simulate` has
+  /// its app: this target does not know that library.
+  case zulip
+
+  package static var allCases: [LibraryWorld] {
+    [.directory, .messages, .ledger, .posts, .records, .tables, .streams, .tasks]
+  }
+
+  /// All worlds that can be named.
+  package static var named: [LibraryWorld] { allCases + [.zulip] }
 
   /// The protocol of one of these worlds.
   package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
@@ -33,7 +43,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// The protocol of this world.
   package var spoken: SpokenProtocol {
     switch self {
-    case .directory, .messages, .posts: .eventQueue
+    case .directory, .messages, .posts, .zulip: .eventQueue
     case .ledger: .clientView
     case .records: .recordSync
     case .tables: .tableSync

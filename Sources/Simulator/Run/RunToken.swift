@@ -40,8 +40,8 @@ public struct RunToken: Sendable {
     configuration.judgesLiveness = ways & 2 == 0
     let plant = Int(try reader.next(below: UInt64(RunToken.plants.count + 1)))
     configuration.plant = plant == 0 ? nil : RunToken.plants[plant - 1]
-    let world = Int(try reader.next(below: UInt64(LibraryWorld.allCases.count)))
-    configuration.world = LibraryWorld.allCases[world]
+    let world = Int(try reader.next(below: UInt64(LibraryWorld.named.count)))
+    configuration.world = LibraryWorld.named[world]
     var record: [Choices.Choice] = []
     for stream in Choices.Stream.allCases {
       // Tokens that are older than this stream end here.
@@ -68,7 +68,7 @@ public struct RunToken: Sendable {
     ]
     let plant = configuration.plant.flatMap { RunToken.plants.firstIndex(of: $0) }
     words.append(UInt64((plant ?? -1) + 1))
-    words.append(UInt64(LibraryWorld.allCases.firstIndex(of: configuration.world) ?? 0))
+    words.append(UInt64(LibraryWorld.named.firstIndex(of: configuration.world) ?? 0))
     for stream in choices.streams {
       var zeros: UInt64 = 0
       for index in 0..<choices.count(stream) {

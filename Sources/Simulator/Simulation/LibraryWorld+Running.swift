@@ -4,10 +4,20 @@ package protocol AppVisitor {
   func visit<App: SimulatedApp>(_ app: App.Type) -> Answer
 }
 
-extension LibraryWorld {
-  /// Calls the visitor with the app of this world. No other place lists the apps.
-  package func visited<Visitor: AppVisitor>(by visitor: Visitor) -> Visitor.Answer {
-    switch self {
+/// Finds the app of a world. A target that has apps of its own visits those itself.
+package protocol WorldVisits {
+  /// Calls the visitor with the app of a world.
+  static func visited<Visitor: AppVisitor>(
+    _ world: LibraryWorld, by visitor: Visitor
+  ) -> Visitor.Answer
+}
+
+extension LibraryWorld: WorldVisits {
+  /// Lists the apps of this target. No other place in it does.
+  package static func visited<Visitor: AppVisitor>(
+    _ world: LibraryWorld, by visitor: Visitor
+  ) -> Visitor.Answer {
+    switch world {
     case .directory: visitor.visit(DirectoryApp.self)
     case .messages: visitor.visit(MessagesApp.self)
     case .ledger: visitor.visit(LedgerApp.self)
@@ -16,61 +26,71 @@ extension LibraryWorld {
     case .tables: visitor.visit(TablesApp.self)
     case .streams: visitor.visit(StreamsApp.self)
     case .tasks: visitor.visit(OfflineWorld<TasksApp>.self)
+    case .zulip: preconditionFailure("the target ZulipWorld has this world's app")
     }
   }
+}
 
+extension LibraryWorld {
+  /// Calls the visitor with the app of this world.
+  package func visited<Visitor: AppVisitor>(by visitor: Visitor) -> Visitor.Answer {
+    LibraryWorld.visited(self, by: visitor)
+  }
+}
+
+extension WorldVisits {
   /// As ``Simulation/run(_:)`` in the world that the configuration names.
   package static func run(_ configuration: SimulationConfiguration) -> RunResult {
-    configuration.world.visited(by: Run(configuration: configuration))
-  }
-
-  private struct Run: AppVisitor {
-    let configuration: SimulationConfiguration
-
-    func visit<App: SimulatedApp>(_ app: App.Type) -> RunResult {
-      Simulation<App>.run(configuration)
-    }
+    visited(configuration.world, by: AppRun(configuration: configuration))
   }
 
   /// As ``Simulation/trace(_:)``.
   package static func trace(_ configuration: SimulationConfiguration) -> (RunResult, Trace) {
-    configuration.world.visited(by: TracedRun(configuration: configuration))
-  }
-
-  private struct TracedRun: AppVisitor {
-    let configuration: SimulationConfiguration
-
-    func visit<App: SimulatedApp>(_ app: App.Type) -> (RunResult, Trace) {
-      Simulation<App>.trace(configuration)
-    }
+    visited(configuration.world, by: AppTrace(configuration: configuration))
   }
 
   /// As ``Simulation/traceReplay(_:)``.
   package static func traceReplay(_ token: RunToken) -> (RunResult, Trace) {
-    token.configuration.world.visited(by: Replay(token: token))
-  }
-
-  private struct Replay: AppVisitor {
-    let token: RunToken
-
-    func visit<App: SimulatedApp>(_ app: App.Type) -> (RunResult, Trace) {
-      Simulation<App>.traceReplay(token)
-    }
+    visited(token.configuration.world, by: AppReplay(token: token))
   }
 
   /// As ``Simulation/shrunk(_:budget:while:)``.
   package static func shrunk(
     _ configuration: SimulationConfiguration, while goesOn: @escaping (Shrinker) -> Bool
   ) -> Shrunk? {
-    configuration.world.visited(by: Shrinking(configuration: configuration, goesOn: goesOn))
+    visited(configuration.world, by: AppShrinking(configuration: configuration, goesOn: goesOn))
   }
+}
 
-  private struct Shrinking: AppVisitor {
-    let configuration: SimulationConfiguration
-    let goesOn: (Shrinker) -> Bool
+private struct AppRun: AppVisitor {
+  let configuration: SimulationConfiguration
 
-    func visit<App: SimulatedApp>(_ app: App.Type) -> Shrunk? {
-      Simulation<App>.shrunk(configuration, while: goesOn)
-    }
+  func visit<App: SimulatedApp>(_ app: App.Type) -> RunResult {
+    Simulation<App>.run(configuration)
+  }
+}
+
+private struct AppTrace: AppVisitor {
+  let configuration: SimulationConfiguration
+
+  func visit<App: SimulatedApp>(_ app: App.Type) -> (RunResult, Trace) {
+    Simulation<App>.trace(configuration)
+  }
+}
+
+private struct AppReplay: AppVisitor {
+  let token: RunToken
+
+  func visit<App: SimulatedApp>(_ app: App.Type) -> (RunResult, Trace) {
+    Simulation<App>.traceReplay(token)
+  }
+}
+
+private struct AppShrinking: AppVisitor {
+  let configuration: SimulationConfiguration
+  let goesOn: (Shrinker) -> Bool
+
+  func visit<App: SimulatedApp>(_ app: App.Type) -> Shrunk? {
+    Simulation<App>.shrunk(configuration, while: goesOn)
   }
 }

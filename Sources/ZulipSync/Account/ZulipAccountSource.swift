@@ -57,7 +57,7 @@ public struct ZulipAccountSource: SyncSource {
 
   /// Builds the request for a page. A single message is requested as a list that contains only it.
   /// So a missing message is an answer, not a refusal that could mean something else.
-  static func request(
+  package static func request(
     _ request: PageRequest<ZulipMessageList, MessageID>, _ form: ZulipContent.Form
   ) -> ZulipPageRequest {
     switch request.want {

@@ -193,7 +193,7 @@ extension ZulipConnection {
 }
 
 extension ZulipPageRequest {
-  var parameters: ZulipForm {
+  package var parameters: ZulipForm {
     var form = ZulipForm()
     form.add("anchor", .text(anchorText))
     form.add("num_before", .number(before))

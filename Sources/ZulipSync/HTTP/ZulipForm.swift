@@ -1,8 +1,8 @@
 /// The parameters of a request, in order.
-struct ZulipForm: Sendable {
+package struct ZulipForm: Sendable {
   /// The parameters, joined by `&`. Each byte that is not a letter, a digit or one of `-._~` is
   /// percent-encoded. This is valid in a query and in a body.
-  private(set) var encoded = ""
+  package private(set) var encoded = ""
 
   init() {}
 

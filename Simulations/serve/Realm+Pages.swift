@@ -1,0 +1,61 @@
+package import SyncProtocols
+
+// Pages of messages: the answer to `GET /messages`.
+
+extension Realm {
+  /// Chooses the messages of a page, and reads them a little `later`, as the real server does. What
+  /// the user may no longer see by then is left out.
+  package func page(
+    _ request: APIRequest, for user: Int64, later: Realm
+  ) throws(APIError) -> JSONObject {
+    let before = try request.count("num_before")
+    let after = try request.count("num_after")
+    guard before <= APIServer.pageLimit, after <= APIServer.pageLimit,
+      before + after <= APIServer.pageLimit
+    else {
+      throw APIError("Too many messages requested (maximum \(APIServer.pageLimit)).")
+    }
+    let includesAnchor = try request.bool("include_anchor") ?? true
+    if !includesAnchor, before > 0, after > 0 {
+      throw APIError("The anchor can only be excluded at an end of the range")
+    }
+    let isRendered = try request.bool("apply_markdown") ?? true
+    let narrow = try Narrow(request.json("narrow"), for: user, in: self)
+    let shown = messages.filter { message in
+      let isThere = narrow.isOfChannel || message.flags(of: user) != nil
+      return isThere && isVisible(message, to: user) && narrow.contains(message, for: user)
+    }
+    let anchor = try anchor(request, shown, user)
+    let (isAtStart, isAtEnd) = (anchor <= 0, anchor >= APIServer.anchorBeyond)
+    let older = shown.filter { $0.id < anchor }.suffix(isAtStart ? 0 : Int(before))
+    let own = includesAnchor ? shown.filter { $0.id == anchor } : []
+    let newer = shown.filter { $0.id > anchor }.prefix(isAtEnd ? 0 : Int(after))
+    let rows = (older + own + newer).compactMap { later.message($0.id) }
+      .filter { later.isVisible($0, to: user) }
+    let foundOldest = isAtStart || older.count < before
+    return [
+      "messages": .array(rows.map { later.json($0, for: user, isRendered: isRendered) }),
+      "anchor": .integer(anchor), "found_anchor": .bool(!own.isEmpty),
+      "found_oldest": .bool(foundOldest), "found_newest": .bool(isAtEnd || newer.count < after),
+      "history_limited": .bool(foundOldest && isHistoryLimited),
+    ]
+  }
+
+  private func anchor(
+    _ request: APIRequest, _ shown: [RealmMessage], _ user: Int64
+  ) throws(APIError) -> Int64 {
+    var word = request.text("anchor")
+    if try request.bool("use_first_unread_anchor") == true { word = "first_unread" }
+    switch word {
+    case nil: throw APIError("Missing 'anchor' argument.")
+    case "newest": return APIServer.anchorBeyond
+    case "oldest": return 0
+    case "first_unread":
+      let first = shown.first { $0.flags(of: user).map { !$0.contains(.read) } ?? false }
+      return first?.id ?? APIServer.anchorBeyond
+    case let text?:
+      guard let id = Int64(text) else { throw APIError("Invalid anchor") }
+      return min(max(id, 0), APIServer.anchorBeyond)
+    }
+  }
+}
