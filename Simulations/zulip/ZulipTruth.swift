@@ -26,12 +26,13 @@ package struct ZulipTruth: ServerTruth {
   /// The number of changes so far. The server's clock shows a third of it, so that several edits
   /// may share a second.
   package private(set) var changeCount: Int64 = 0
-  /// The messages for which the user has a row, in ascending order, as the user sees them.
+  /// The messages that were sent to the user or that the user can look up, in ascending order, as
+  /// the user sees them.
   package private(set) var messages: [Seen] = []
   /// The newest message that was sent to the user.
   package private(set) var newestSent: Int64 = 0
 
-  /// A message that was sent to the user.
+  /// A message as the user sees it.
   package struct Seen: Sendable {
     package var message: ChatMessage<ZulipContent>
     /// Whether events tell the user what becomes of it.
@@ -144,7 +145,12 @@ package struct ZulipTruth: ServerTruth {
 
   private mutating func see() {
     messages = realm.messages.compactMap { message in
-      guard let flags = message.flags(of: ZulipTruth.me) else { return nil }
+      guard let flags = message.flags(of: ZulipTruth.me) else {
+        // A message of a public channel. As long as events tell of it, the workload avoids it.
+        guard case .channel(let id, _) = message.place, realm.channel(id)?.isPrivate == false
+        else { return nil }
+        return Seen(message: plain(message, [.read, .historical]), isFollowed: false)
+      }
       return Seen(message: plain(message, flags), isFollowed: follows(message.place))
     }
   }
@@ -181,7 +187,7 @@ package struct ZulipTruth: ServerTruth {
       reactions: reactions.sorted())
   }
 
-  /// A message that was sent to the user, wherever it is.
+  /// A message that the user sees, wherever it is.
   package subscript(id: MessageID) -> ChatMessage<ZulipContent>? {
     messages.first { $0.message.id == id }?.message
   }

@@ -81,6 +81,7 @@ extension Mutant {
     if hunks.contains(where: { $0.file.contains("SyncProtocols/TableSync/") }) { return .tables }
     if hunks.contains(where: { $0.file.contains("SyncProtocols/EventStream/") }) { return .streams }
     if hunks.contains(where: { $0.file.contains("SyncProtocols/ChangeLog/") }) { return .tasks }
+    if hunks.contains(where: { $0.file.contains("ZulipSync/") }) { return .zulip }
     let rooms =
       ["Pages", "Knowledge", "VersionedMap"].map { "UpdateMachine/\($0)/" } + ["MessageSync/"]
     let isOfMessages = hunks.contains { hunk in rooms.contains { hunk.file.contains($0) } }

@@ -142,7 +142,7 @@ private struct MutantParser {
     case ("world", let world?) where words.count == 2 && LibraryWorld(rawValue: world) != nil:
       mutant.named = LibraryWorld(rawValue: world)
     case ("world", _):
-      let names = LibraryWorld.allCases.map(\.rawValue).joined(separator: ", ")
+      let names = LibraryWorld.named.map(\.rawValue).joined(separator: ", ")
       throw malformed("expected \"world\" and one of \(names)")
     case ("in", let path?) where words.count == 2:
       guard path.hasPrefix("Sources/"), path.hasSuffix(".swift"), !path.contains("..") else {

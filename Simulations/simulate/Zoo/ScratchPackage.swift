@@ -121,7 +121,7 @@ struct ScratchPackage {
   /// The files that the command is built from, as paths within the package.
   private func files() throws -> [String] {
     var files = ["Package.swift"]
-    let ours = ["simulate", "check", "crash", "serve", "Benchmarks", "Recordings"].map {
+    let ours = ["simulate", "check", "crash", "serve", "zulip", "Benchmarks", "Recordings"].map {
       "Simulations/\($0)"
     }
     for folder in ["Sources"] + ours {
