@@ -169,7 +169,7 @@ let package = Package(
       name: "CommandTests",
       dependencies: [
         "counter", "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols",
-        "TestSupport", "UpdateMachine", "ZulipSync",
+        "TestSupport", "UpdateMachine", "ZulipSync", "ZulipWorld",
       ],
       swiftSettings: strict),
   ],

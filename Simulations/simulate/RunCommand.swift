@@ -28,7 +28,9 @@ extension Simulate {
                           directory  clients hold everything
                           messages   clients hold a part, and fetch pages
                           posts      users post, and the server does not recognise a post sent twice
-                          all        each seed draws one
+                          zulip      clients hold accounts of ZulipSync, of the server that serve
+                                     runs; no seed draws it
+                          all        each seed draws one of the others
         --engine NAME   value: clients without their drivers; actor: real drivers, scheduled by the
                         simulation (value)
         --no-swarm      all faults are on in every seed
