@@ -22,11 +22,12 @@ extension Realm {
   ///
   /// - Parameters:
   ///   - mode: `change_one`, `change_later` or `change_all`.
+  ///   - text: the message's new text, if the channel stays; `nil`: it keeps its text.
   ///   - tellsGainers: whether those are told who gain the messages. The real server tells some of
   ///     them.
   package func moving(
-    _ message: RealmMessage, to channel: Int64, topic: String, _ mode: String, by user: Int64,
-    at time: Int64, tellsGainers: Bool
+    _ message: RealmMessage, to channel: Int64, topic: String, _ mode: String,
+    text: String? = nil, by user: Int64, at time: Int64, tellsGainers: Bool
   ) -> RealmEvent? {
     guard case .channel(let old, let oldTopic) = message.place,
       old != channel || oldTopic != topic
@@ -35,6 +36,7 @@ extension Realm {
     edit.move = RealmEvent.Edit.Move(
       channel: old, topic: oldTopic, newChannel: channel, newTopic: topic, mode: mode,
       ids: moved(with: message, mode))
+    if let text, old == channel { set(text, in: &edit, of: message) }
     var audience = self.audience(of: edit, message)
     if tellsGainers, let target = self.channel(channel), target.isPrivate {
       audience += target.subscribers.filter { !audience.contains($0) }

@@ -58,10 +58,7 @@ extension ZulipTruth {
     case 6, 7, 8, 9: return anyMove(of: message, &choices)
     case 10: return realm.deleting(some(near: message, &choices))
     case 11, 12, 13, 14, 15, 25, 26:
-      let messages = some(near: message, &choices).filter { follows($0.place) }
-      let flag = choices.pick(.workload, [RowFlags.starred, .read, .collapsed])
-      let isSet = message.flags(of: ZulipTruth.me)?.contains(flag) == false
-      return realm.flagging(messages, flag, isSet: isSet, of: ZulipTruth.me)
+      return anyFlagging(of: message, &choices)
     case 16, 17:
       let user = choices.draw(.workload, in: Int64(8)...9)
       let reaction = RealmMessage.Reaction(user: user, emoji: Emoji.known[0])
@@ -107,6 +104,25 @@ extension ZulipTruth {
     return realm.messages.filter { $0.place == message.place }
   }
 
+  private func anyFlagging(
+    of message: RealmMessage, _ choices: inout Choices
+  ) -> RealmEvent? {
+    if let lastFlagged, flip(&choices) {
+      let messages = realm.messages.filter { one in
+        follows(one.place) && (lastFlagged.ids.contains(one.id) || one.id == message.id)
+      }
+      let flag = lastFlagged.flag
+      return realm.flagging(messages, flag, isSet: !lastFlagged.isSet, of: ZulipTruth.me)
+    }
+    let flag = choices.pick(.workload, [RowFlags.starred, .read, .collapsed])
+    let isSet = message.flags(of: ZulipTruth.me)?.contains(flag) == false
+    // One who has read a message has often read all before it.
+    let readsAll = flag == .read && isSet && flip(&choices)
+    let messages = (readsAll ? realm.messages : some(near: message, &choices))
+      .filter { follows($0.place) && (!readsAll || $0.id <= message.id) }
+    return realm.flagging(messages, flag, isSet: isSet, of: ZulipTruth.me)
+  }
+
   private func anyPlace(_ choices: inout Choices) -> MessageLocation {
     let number = Int64(choices.draw(.workload, below: 16))
     switch number {
@@ -124,8 +140,9 @@ extension ZulipTruth {
     guard case .channel = message.place, case .channel(let channel, let topic) = anyPlace(&choices)
     else { return nil }
     let mode = choices.pick(.workload, ["change_one", "change_later", "change_all"])
+    let text = flip(&choices) ? text(&choices) : nil
     return realm.moving(
-      message, to: channel, topic: topic, mode, by: message.sender, at: time,
+      message, to: channel, topic: topic, mode, text: text, by: message.sender, at: time,
       tellsGainers: flip(&choices))
   }
 

@@ -31,6 +31,9 @@ package struct ZulipTruth: ServerTruth {
   package private(set) var messages: [Seen] = []
   /// The newest message that was sent to the user.
   package private(set) var newestSent: Int64 = 0
+  /// The user's last change of flags. The workload often reverses it soon after: if the server merges
+  /// the two with a third, a client cannot tell which came last.
+  package private(set) var lastFlagged: RealmEvent.Flagging?
 
   /// A message as the user sees it.
   package struct Seen: Sendable {
@@ -56,6 +59,7 @@ package struct ZulipTruth: ServerTruth {
     changeCount += 1
     guard case .made(let event) = change else { return }
     realm.apply(event)
+    if case .flagged(let flagging) = event.kind { lastFlagged = flagging }
     if case .message(let message, _) = event.kind, message.flags(of: ZulipTruth.me) != nil {
       newestSent = message.id
     }
