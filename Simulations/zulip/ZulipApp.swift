@@ -6,8 +6,8 @@ package import UpdateMachine
 internal import ZulipServer
 package import ZulipSync
 
-// ZulipWorld: a world in which every client holds an account of ZulipSync, and the server is that of
-// `simulate serve`, as a value. It is a target of its own, because the simulator knows neither.
+// ZulipWorld: a world in which every client holds an account of ZulipSync, and the server is that
+// of `simulate serve`, as a value. It is a target of its own, because the simulator knows neither.
 
 /// The app of the world `zulip`: devices of one user, who scrolls through lists of an organisation
 /// in which others write, move, delete, react, come and go.

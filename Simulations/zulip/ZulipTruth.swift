@@ -31,8 +31,8 @@ package struct ZulipTruth: ServerTruth {
   package private(set) var messages: [Seen] = []
   /// The newest message that was sent to the user.
   package private(set) var newestSent: Int64 = 0
-  /// The user's last change of flags. The workload often reverses it soon after: if the server merges
-  /// the two with a third, a client cannot tell which came last.
+  /// The user's last change of flags. The workload often reverses it soon after: if the server
+  /// merges the two with a third, a client cannot tell which came last.
   package private(set) var lastFlagged: RealmEvent.Flagging?
 
   /// A message as the user sees it.
