@@ -48,6 +48,8 @@ extension Simulate {
         --core-seconds N
                         the budget for each in simulation (60); a fixed table makes it a number of
                         seeds, so that the result is the same on any machine
+        --unit-tests    ask the library's unit tests about what nothing else finds: a build of ten
+                        minutes, and about a minute for each
         --at-least P    exit code 1 if simulation finds less than P percent of those reached
         --list, --json, --jobs, --from, --package-path and --scratch, as above
 
@@ -64,7 +66,8 @@ extension Simulate {
     })
 
   static func zoo(_ options: ZooOptions, _ console: Console) throws -> ExitCode {
-    let package = ScratchPackage(original: options.root, copy: options.scratch)
+    var package = ScratchPackage(original: options.root, copy: options.scratch)
+    package.hasTests = options.asksUnitTests
     let files = try package.read()
     let generation = try options.generated.map { _ in try Generation(files) }
     let mutants = try options.mutants()

@@ -10,6 +10,8 @@ struct GeneratedCatch: Sendable {
   var attempt: Attempt?
   /// An oracle's full name, "trap", "hang", "explore" or the command; `nil`: nothing found it.
   var oracle: String?
+  /// The unit test that finds what nothing else does.
+  var unitTest: String?
   /// The seed that found it, if a seed did.
   var seed: UInt64?
   /// The runs until it was found, or in which nothing objected.
