@@ -196,6 +196,7 @@ extension ReconsideringUser {
   ) {
     guard let old = before.local, let new = after.local?.outbox else { return }
     let outbox = old.outbox
+    check.lie = check.lie ?? objectionToOrder(after: action, from: before, to: after)
     switch action {
     case .mutates(let change):
       let isMade = new.newestTicket > outbox.newestTicket

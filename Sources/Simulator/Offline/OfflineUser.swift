@@ -103,6 +103,7 @@ package struct OfflineUser<App: SimulatedOfflineApp>: OutboxUser {
     _ action: Action, from before: Body, to after: Body, at now: Moment
   ) {
     guard let old = before.local, let new = after.local?.outbox else { return }
+    check.lie = check.lie ?? objectionToOrder(after: action, from: before, to: after)
     switch action {
     case .mutates(let change):
       if new.newestTicket > old.outbox.newestTicket {
