@@ -13,7 +13,7 @@ extension Simulate {
       copies the package and builds the copy with all mutants; each process turns one of them on.
       It hunts each mutant with simulate run, until a check fails or the seeds are used up. Then
       simulate explore hunts the survivors, except for those in the driver. A mutant that crashes
-      counts as found; a mutant that never ends does not. Of a survivor it also says whether its
+      counts as found, and so does a run that never ends. Of a survivor it also says whether its
       world enters the changed code, and whether conform, scenario or check find it.
 
         --only NAME,…   hunt these mutants only

@@ -28,6 +28,13 @@
       mustEnd = views?.isAsked == true && models?.isAsked == true
     }
 
+    /// Notes what an input has led to.
+    func note(_ outbox: Outbox<App.Model.Change>?) {
+      for wait in waits where !wait.wasStored {
+        wait.wasStored = outbox?.isStored(wait.ticket) == true
+      }
+    }
+
     var haveQueriesEnded: Bool { views?.isOver != false && models?.isOver != false }
 
     /// Ends the queries.
@@ -82,6 +89,9 @@
     var state: MutationState?
     /// What the other waits said.
     var isReached = false
+    /// Whether the change was stored at some moment of the wait. A start in the same step may change
+    /// it again.
+    var wasStored = false
     var task: Task<Void, Never>?
 
     init(_ ticket: MutationTicket, _ goal: Goal) { (self.ticket, self.goal) = (ticket, goal) }
@@ -252,7 +262,7 @@
           case (.acknowledged, .acknowledged?): !isPending
           case (.acknowledged, _): true
           case (.accepted, _): !wait.isReached || state != .queued
-          case (.stored, _): !wait.isReached || isStored || state == nil
+          case (.stored, _): !wait.isReached || wait.wasStored || isStored || state == nil
           }
         if !isRight { object(incarnation, "a wait ends when there is news", found) }
       }

@@ -84,7 +84,7 @@ package struct OfflineUser<App: SimulatedOfflineApp>: OutboxUser {
     _ ticket: MutationTicket, _ local: LocalChanges<Change>, _ choices: inout Choices
   ) -> [Action] {
     switch choices.draw(.users, below: 3) {
-    case 0: return local.outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
+    case 0: return [.decides(.discarded(ticket))]  // In vain, if the server may have it.
     case 1:
       guard local.outbox.canEdit(ticket),
         let change = App.nextChange(local.view.state, &choices)
