@@ -18,6 +18,8 @@
     var left: [WindowID] = []
     /// The version of the view, and the number of its readings, when this was judged last.
     var judged: (version: UInt64?, readings: Int) = (nil, 0)
+    /// Whether queries were left once and asked anew, when there was a model.
+    var haveComeBack = false
     /// Whether the user has logged out since queries were asked, and whether these must have ended:
     /// those must that were heard by then.
     var isLoggedOut = false
@@ -219,6 +221,11 @@
             + "\(views.readings - readings) answers")
       }
       incarnation.screens.judged = (present ?? version, views.readings)
+      if models.readings > 2, !incarnation.screens.haveComeBack {
+        incarnation.screens.haveComeBack = true
+        incarnation.screens.leaveQueries()
+        askQueries(driver, incarnation)
+      }
     }
 
     private func judgeWindows(_ incarnation: SimulatedIncarnation<App>, _ body: Driver.Client) {
