@@ -22,6 +22,9 @@ struct Tally: Codable {
   var pulls = 0
   /// Rounds in which a newer state became durable.
   var durableProgress = 0
+  /// Children that were frozen before they were killed, and those of them that went on in between.
+  var frozen = 0
+  var resumed = 0
   /// Starts that found nothing saved.
   var empty = 0
   /// Mutations that were reported as stored, and are missing.
@@ -56,25 +59,61 @@ final class Parent {
     chance = SplitMix(seed)
   }
 
-  /// Runs one child and kills it at a random moment. The longest delay is drawn from the powers of
+  /// Runs one child and ends it at a random moment. The longest delay is drawn from the powers of
   /// two from 128 µs to 131 ms, so that short delays are as likely as long ones. It counts from the
   /// child's first report, or from when the child has restored its state.
   func round() throws {
     tally.rounds += 1
     progressed = false
     let microseconds = 1 << (7 + chance.below(11))
+    let delay = chance.below(microseconds)
+    let beginning: Beginning = chance.below(5) == 0 ? .firstWord : .restored
+    let end = nextEnd()
     let (phase, _) = try live(
-      killedAfter: .microseconds(chance.below(microseconds)),
-      from: chance.below(5) == 0 ? .firstWord : .restored, finishes: false)
+      endedAfter: .microseconds(delay), from: beginning, by: end, finishes: false)
     tally.kills["\(phase)", default: 0] += 1
+    if end != .kill { tally.frozen += 1 }
+    if case .freeze(.some) = end { tally.resumed += 1 }
     if progressed { tally.durableProgress += 1 }
     if chance.below(4) == 0 { changeFromOutside() }
     if chance.below(8) == 0 { server.diffServer.forget() }
   }
 
+  /// How a child ends.
+  private enum End: Equatable {
+    case kill
+    /// It stops as a suspended app does, perhaps in the middle of a write. Then it is killed, or
+    /// goes on for so many microseconds before that.
+    case freeze(goesOnFor: Int?)
+  }
+
+  /// Draws how the next child ends: every third is frozen first.
+  private func nextEnd() -> End {
+    guard chance.below(3) == 0 else { return .kill }
+    return .freeze(goesOnFor: chance.below(2) == 0 ? nil : 1000 + chance.below(40_000))
+  }
+
+  /// Ends a child.
+  /// - Parameter file: a file that the child has open; `nil`: it may not have opened it yet.
+  /// - Returns: whether a second process could open the file while the child was frozen.
+  private static func end(_ pid: pid_t, by end: End, holding file: String?) -> Bool {
+    var isOpened = false
+    if case .freeze(let rest) = end {
+      kill(pid, SIGSTOP)
+      isOpened = file.map(Second.canOpen) ?? false
+      if let rest {
+        kill(pid, SIGCONT)
+        usleep(UInt32(rest))
+      }
+    }
+    kill(pid, SIGKILL)
+    return isOpened
+  }
+
   /// Runs the last child until it is up to date, for a minute at most.
   func conclude() throws {
-    let (_, level) = try live(killedAfter: .seconds(60), from: .firstWord, finishes: true)
+    let (_, level) = try live(
+      endedAfter: .seconds(60), from: .firstWord, by: .kill, finishes: true)
     let truth = server.dataLayer.last.view
     guard let level, level.commit == server.dataLayer.lastNumber else {
       tally.notConverged += 1
@@ -99,17 +138,19 @@ final class Parent {
 
   private typealias Level = (commit: CommitNumber, checksum: UInt64)
 
-  /// When the delay before the kill begins.
+  /// When the delay before the end begins.
   private enum Beginning { case firstWord, restored }
 
   private func live(
-    killedAfter delay: DispatchTimeInterval, from beginning: Beginning, finishes: Bool
+    endedAfter delay: DispatchTimeInterval, from beginning: Beginning, by end: End,
+    finishes: Bool
   ) throws -> (Phase, Level?) {
     promised = durable
     let process = Process()
     let (input, output) = (Pipe(), Pipe())
     process.executableURL = Bundle.main.executableURL
-    process.arguments = ["--child", folder.appending(path: "replica.db").path]
+    let file = folder.appending(path: "replica.db").path
+    process.arguments = ["--child", file]
     process.standardInput = input
     process.standardOutput = output
     try process.run()
@@ -120,10 +161,14 @@ final class Parent {
     var phase = Phase.starting
     var level: Level?
     var isTimed = false
+    let isShared = Flag()
     while let report = try? Pipeline.receive(Report.self, over: output.fileHandleForReading) {
       if !isTimed, beginning == .firstWord || report.isRestored {
         isTimed = true
-        DispatchQueue.global().asyncAfter(deadline: .now() + delay) { kill(pid, SIGKILL) }
+        let held = report.isRestored ? file : nil
+        DispatchQueue.global().asyncAfter(deadline: .now() + delay) {
+          if Parent.end(pid, by: end, holding: held) { isShared.set() }
+        }
       }
       switch report {
       case .phase(let now): phase = now
@@ -137,6 +182,11 @@ final class Parent {
     }
     process.waitUntilExit()
     try judgeExit(process)
+    if isShared.isSet {
+      throw Wrong(
+        round: tally.rounds, expected: "a file that only one process has open",
+        found: "a second process that opened it while the first was frozen")
+    }
     return (phase, level)
   }
 

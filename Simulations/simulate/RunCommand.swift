@@ -37,6 +37,7 @@ extension Simulate {
         --no-liveness   end each run when the faults stop; clients need not become up to date
         --until-failure stop at the first failure
         --seconds N     start no run after N seconds
+        --longest-run N a run that takes longer than N seconds has failed: it never ends (60)
         --shrink MS     spend at most so many milliseconds on making a failure smaller (1500);
                         0: do not try
         --jobs N        threads (one for each core)
@@ -82,7 +83,7 @@ extension Simulate {
       configuration: options.configuration, engine: options.engine, first: options.first,
       seeds: options.seeds,
       jobs: options.jobs, untilFailure: options.untilFailure, budget: options.budget,
-      world: options.world, spoken: options.spoken)
+      longest: options.longest, world: options.world, spoken: options.spoken)
     let outcome = runner.run(console)
     var report = RunReport(options: options, outcome: outcome)
     console.out(detail == .brief ? report.summary : report.table)

@@ -16,6 +16,8 @@ struct RunOptions {
   var untilFailure = false
   /// No run begins after this time; `nil`: there is no limit.
   var budget: Duration?
+  /// How long one run may take.
+  var longest = Duration.seconds(60)
   var failure = FailureOptions()
   /// The longest time for shrinking a failing run.
   var shrinking = Duration.milliseconds(1500)
@@ -25,7 +27,7 @@ struct RunOptions {
   static let names =
     [
       "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--jobs", "--plant",
-      "--engine", "--seconds", "--shrink", "--world", "--protocol",
+      "--engine", "--seconds", "--longest-run", "--shrink", "--world", "--protocol",
     ] + FailureOptions.names
   /// The flags that change what happens in a run.
   static let ways = ["--no-swarm", "--no-liveness"]
@@ -73,6 +75,9 @@ struct RunOptions {
     if let number = try arguments.number("--jobs", in: 1...1024) { jobs = number }
     if let number = try arguments.number("--seconds", in: 1...Int64(1_000_000)) {
       budget = .seconds(number)
+    }
+    if let number = try arguments.number("--longest-run", in: 1...Int64(1_000_000)) {
+      longest = .seconds(number)
     }
     if let number = try arguments.number("--shrink", in: 0...Int64(1_000_000)) {
       shrinking = .milliseconds(number)

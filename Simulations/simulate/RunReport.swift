@@ -96,7 +96,9 @@ struct RunReport {
   ///
   /// - Parameter goesOn: called while it is made small; `false` stops with the result so far.
   mutating func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
-    guard statistics.shortestFailure != nil, options.shrinks else { return nil }
+    guard statistics.shortestFailure != nil, options.shrinks, outcome.unending == nil else {
+      return nil
+    }
     makeSmall(while: goesOn)
     return small?.shrunk
   }
@@ -109,7 +111,10 @@ struct RunReport {
       return nil
     }
     // The run is not a function of its seed, so it can be neither made small nor repeated.
-    if finding.oracle == .determinism { return "\n" + RunReport.tell(finding) }
+    // Nor can one that does not end.
+    if finding.oracle == .determinism || outcome.unending != nil {
+      return "\n" + RunReport.tell(finding)
+    }
     let configuration = options.configuration(ofSeed: failure.seed)
     let (result, trace) =
       shrunk.map { EveryWorld.traceReplay($0.token) } ?? options.engine.trace(configuration)

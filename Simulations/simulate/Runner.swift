@@ -1,5 +1,6 @@
 import Foundation
 import Simulator
+import UpdateMachine
 import ZulipWorld
 
 /// What runs the clients of a world.
@@ -48,6 +49,8 @@ struct Runner: Sendable {
   var untilFailure = false
   /// No run begins after this time; `nil`: there is no limit.
   var budget: Duration?
+  /// How long one run may take; one that takes longer never ends.
+  var longest = Duration.seconds(60)
   /// `nil`: each seed draws its world; if a protocol is named, from that protocol's worlds.
   var world: LibraryWorld?
   var spoken: LibraryWorld.SpokenProtocol?
@@ -56,6 +59,8 @@ struct Runner: Sendable {
     var statistics = RunStatistics()
     var seconds = 0.0
     var wasInterrupted = false
+    /// The seed of a run that did not end. Its thread goes on, so the process has to end soon.
+    var unending: UInt64?
   }
 
   /// The number of seeds that a job takes at a time: enough to make taking them cheap, and few
@@ -66,16 +71,34 @@ struct Runner: Sendable {
     let next = Locked<UInt64>(0)
     let outcome = Locked(Outcome())
     let hasFailed = Locked(false)
+    /// The run that each job is busy with, and since when.
+    let busy: Locked<[(seed: UInt64, since: ContinuousClock.Instant)?]>
     let start = ContinuousClock.now
+
+    init(jobs: Int) { busy = Locked(Array(repeating: nil, count: jobs)) }
+
+    func begin(_ seed: UInt64, _ job: Int) {
+      busy.withLock { $0[job] = (seed, ContinuousClock.now) }
+    }
+
+    func end(_ job: Int) { busy.withLock { $0[job] = nil } }
+
+    /// The seed of a run that has taken longer than this.
+    func unending(after longest: Duration) -> UInt64? {
+      let now = ContinuousClock.now
+      return busy.withLock { busy in
+        busy.lazy.compactMap { $0 }.first { now - $0.since > longest }?.seed
+      }
+    }
   }
 
   func run(_ console: Console) -> Outcome {
-    let shared = Shared()
+    let shared = Shared(jobs: jobs)
     let start = shared.start
-    let threads = (0..<jobs).map { _ in
+    let threads = (0..<jobs).map { job in
       let finished = DispatchSemaphore(value: 0)
       let thread = Thread {
-        work(shared)
+        work(shared, job)
         finished.signal()
       }
       thread.stackSize = 8 << 20
@@ -86,6 +109,10 @@ struct Runner: Sendable {
       while thread.wait(timeout: .now() + .milliseconds(500)) == .timedOut {
         let done = shared.outcome.withLock { $0.statistics }
         console.progress(progressLine(done, since: start))
+        if let seed = shared.unending(after: longest) {
+          console.progress(nil)
+          return ended(shared, by: seed)
+        }
       }
     }
     console.progress(nil)
@@ -94,7 +121,20 @@ struct Runner: Sendable {
     return outcome
   }
 
-  private func work(_ shared: Shared) {
+  /// The outcome so far, and a run that does not end. A loop in an app's code cannot be stopped.
+  private func ended(_ shared: Shared, by seed: UInt64) -> Outcome {
+    var outcome = shared.outcome.withLock { $0 }
+    outcome.seconds = seconds(since: shared.start)
+    outcome.unending = seed
+    var result = RunResult(seed: seed)
+    result.finding = Finding(
+      .liveness, client: nil, at: Moment(milliseconds: 0), expected: "a run ends",
+      found: "after \(longest) it is still in a step")
+    outcome.statistics.add(result)
+    return outcome
+  }
+
+  private func work(_ shared: Shared, _ job: Int) {
     var statistics = RunStatistics()
     var configuration = configuration
     while let portion = takePortion(shared) {
@@ -107,7 +147,9 @@ struct Runner: Sendable {
         configuration.seed = first &+ offset
         configuration.world = world ?? LibraryWorld.drawn(by: configuration.seed, of: spoken)
         let twice = Simulation<DirectoryApp>.isRunTwice(offset)
+        shared.begin(configuration.seed, job)
         statistics.add(engine.run(configuration, twice: twice))
+        shared.end(job)
         if untilFailure, statistics.failures > 0 { shared.hasFailed.withLock { $0 = true } }
       }
       let done = statistics

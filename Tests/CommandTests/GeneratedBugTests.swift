@@ -227,7 +227,25 @@ struct GeneratedBugTests {
         "Of 3 bugs that nobody chose and that were reached, simulation found 1 (33.3 %, ± 53.3), "
           + "and with processes and conversations 2 (66.7 %)"))
     #expect(try report.json().hasPrefix("{\"bugs\":[{"))
-    #expect(try report.json().contains("\"foundBySimulation\":1,\"generated\":6,\"reached\":4"))
+    var asked = report
+    asked.catches[4].unitTest = "four is even"
+    #expect(asked.text.hasSuffix("conversations 2 (66.7 %), and with unit tests 3 (100.0 %)"))
+    #expect(asked.text.contains("; the unit test four is even fails"))
+    #expect(try report.json().contains("\"foundByUnitTests\":0,\"generated\":6,\"reached\":4"))
+  }
+
+  @Test func `the first test that failed is named`() {
+    let output = """
+      ✔ Test "one" passed after 0.001 seconds.
+      ✘ Test "two is even" recorded an issue at FooTests.swift:10:5: Expectation failed: 2
+      ✘ Test "two is even" failed after 0.001 seconds with 1 issue.
+      ✘ Test run with 3 tests failed after 0.002 seconds with 1 issue.
+      """
+    #expect(UnitTests.failed(in: output) == "two is even")
+    #expect(UnitTests.failed(in: "✘ Test run with 3 tests failed after 1 seconds") == nil)
+    #expect(
+      UnitTests.failed(in: "✘ Test three() with 2 cases failed after 1 s") == "three() with 2 cases"
+    )
   }
 
   @Test func `without a bug that counts there is no rate`() throws {

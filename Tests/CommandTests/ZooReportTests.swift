@@ -75,6 +75,18 @@ struct ZooReportTests {
     #expect(mutants.first?["isCutShort"] as? Bool == true)
   }
 
+  @Test func `a seed that fails without the mutant is no evidence against it`() throws {
+    var survivor = caught("innocent", by: nil, 5)
+    survivor.unrelatedSeed = 405
+    let totals = ZooTotals(technique: .default, catches: [survivor])
+    #expect(totals.table.contains("found                 0 of 1"))
+    #expect(
+      totals.table.contains(
+        "Survived, for seed 405, which found something, fails without it, too: mend that first"))
+    let mutants = try #require(try object(totals.json())["mutants"] as? [[String: Any]])
+    #expect(mutants.first?["unrelatedSeed"] as? Int == 405)
+  }
+
   @Test func `a report on no mutants has no numbers`() throws {
     let totals = ZooTotals(technique: .explorer, catches: [])
     #expect(totals.table.contains("found                 0 of 0 (0.0 %)"))

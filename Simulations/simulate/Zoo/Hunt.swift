@@ -48,6 +48,8 @@ struct Catch: Sendable {
   var survivedRuns: Int64?
   /// Whether its time was up before its seeds were.
   var isCutShort = false
+  /// A seed that failed with the mutant, and fails without it as well: it found another bug.
+  var unrelatedSeed: UInt64?
   /// What found a survivor that is no simulation: "conform", "scenario", "check".
   var conversations: [String] = []
   /// Whether the world in which it survived enters the changed code; `nil`: not known.
@@ -157,11 +159,22 @@ struct Hunt: Sendable {
       technique.words(budget: budget, shrinking: shrinking) + place(of: mutant, technique))
     let milliseconds = (ContinuousClock.now - start).milliseconds
     var result = Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
+    if let seed = result.seed, fails(seed, place(of: mutant, technique), technique) {
+      result = Catch(mutant)
+      result.unrelatedSeed = seed
+    }
     guard !result.isFound else { return result }
     result.milliseconds = milliseconds
     if let runs = result.survivedRuns { result.isCutShort = runs < Int64(budget.seeds) }
     if technique == .explorer { result.isCutShort = end.isOverdue }
     return result
+  }
+
+  /// Whether a seed fails without any mutant.
+  private func fails(_ seed: UInt64, _ place: [String], _ technique: Technique) -> Bool {
+    let one = Budget(seeds: 1, seconds: budget.seconds)
+    let end = run(0, technique.words(budget: one, shrinking: 0) + place + ["--first", "\(seed)"])
+    return RunAnswer(end.output)?.failure != nil
   }
 
   /// The words that name a mutant's engine and world.

@@ -35,7 +35,7 @@ struct Mutant: Equatable, Sendable {
 }
 
 extension Mutant {
-  static let letters = Set("ABCDEFGHIJ".map(String.init) + ["trap", "explorer"])
+  static let letters = Set("ABCDEFGHIJK".map(String.init) + ["trap", "explorer"])
 
   init(name: String, text: String) throws(Malformed) {
     var parser = MutantParser(name: name)
@@ -134,7 +134,7 @@ private struct MutantParser {
       mutant.oracles = Array(words.dropFirst())
     case ("oracle", _):
       throw malformed(
-        "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\" or \"explorer\"")
+        "expected \"oracle\" and letters of A B C D E F G H I J K, or \"trap\" or \"explorer\"")
     case ("engine", let engine?) where words.count == 2 && Engine(rawValue: engine) != nil:
       mutant.engine = Engine(rawValue: engine) ?? .value
     case ("engine", _):

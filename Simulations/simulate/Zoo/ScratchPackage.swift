@@ -5,6 +5,8 @@ struct ScratchPackage {
   /// The package that is copied.
   let original: URL
   let copy: URL
+  /// Whether the copy has the library's unit tests.
+  var hasTests = false
 
   /// The environment variable that selects a mutant.
   static let variable = "ZOO_MUTANT"
@@ -48,7 +50,8 @@ struct ScratchPackage {
     let reach = try Schemata.weave(
       mutants, generated: generated, into: &wanted, selector: ScratchPackage.selectedByEnvironment,
       reach: BodyNumbers())
-    for folder in testFolders() {
+    let copied = hasTests ? UnitTests.folders + [UnitTests.support] : []
+    for folder in testFolders() where !copied.contains(folder) {
       wanted["Tests/\(folder)/Empty.swift"] = Data("// The manifest names this folder.\n".utf8)
     }
     try put(wanted)
@@ -124,7 +127,8 @@ struct ScratchPackage {
     let ours = ["simulate", "check", "crash", "serve", "zulip", "Benchmarks", "Recordings"].map {
       "Simulations/\($0)"
     }
-    for folder in ["Sources"] + ours {
+    let tests = hasTests ? (UnitTests.folders + [UnitTests.support]).map { "Tests/\($0)" } : []
+    for folder in ["Sources"] + ours + tests {
       files += ScratchPackage.files(below: original.appending(path: folder)).map {
         "\(folder)/\($0)"
       }

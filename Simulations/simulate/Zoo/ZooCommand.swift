@@ -13,7 +13,7 @@ extension Simulate {
       copies the package and builds the copy with all mutants; each process turns one of them on.
       It hunts each mutant with simulate run, until a check fails or the seeds are used up. Then
       simulate explore hunts the survivors, except for those in the driver. A mutant that crashes
-      counts as found; a mutant that never ends does not. Of a survivor it also says whether its
+      counts as found, and so does a run that never ends. Of a survivor it also says whether its
       world enters the changed code, and whether conform, scenario or check find it.
 
         --only NAME,…   hunt these mutants only
@@ -48,6 +48,8 @@ extension Simulate {
         --core-seconds N
                         the budget for each in simulation (60); a fixed table makes it a number of
                         seeds, so that the result is the same on any machine
+        --unit-tests    ask the library's unit tests about what nothing else finds: a build of ten
+                        minutes, and about a minute for each
         --at-least P    exit code 1 if simulation finds less than P percent of those reached
         --list, --json, --jobs, --from, --package-path and --scratch, as above
 
@@ -64,7 +66,8 @@ extension Simulate {
     })
 
   static func zoo(_ options: ZooOptions, _ console: Console) throws -> ExitCode {
-    let package = ScratchPackage(original: options.root, copy: options.scratch)
+    var package = ScratchPackage(original: options.root, copy: options.scratch)
+    package.hasTests = options.asksUnitTests
     let files = try package.read()
     let generation = try options.generated.map { _ in try Generation(files) }
     let mutants = try options.mutants()

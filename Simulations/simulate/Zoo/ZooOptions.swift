@@ -20,6 +20,8 @@ struct ZooOptions {
   /// Only bugs below these folders of `Sources`; empty: all.
   var rooms: [String] = []
   var coreSeconds = 60.0
+  /// Whether the library's unit tests are asked about what nothing else finds.
+  var asksUnitTests = false
   /// The percentage that simulation must find of those reached.
   var least: Double?
 
@@ -27,7 +29,7 @@ struct ZooOptions {
     "--only", "--from", "--seeds", "--seconds", "--shrink", "--jobs", "--technique",
     "--package-path", "--scratch", "--generate", "--seed", "--in", "--core-seconds", "--at-least",
   ]
-  static let flags = ["--compare", "--list", "--json", "--known"]
+  static let flags = ["--compare", "--list", "--json", "--known", "--unit-tests"]
 
   init(_ arguments: Arguments) throws(UsageError) {
     func folder(_ name: String) -> URL? {
@@ -63,6 +65,7 @@ struct ZooOptions {
     }
     coreSeconds = Double(try arguments.number("--core-seconds", in: 1...100_000) ?? 60)
     least = try arguments.number("--at-least", in: 0...100).map(Double.init)
+    asksUnitTests = arguments.has("--unit-tests")
     try checkTogether(arguments)
     json = arguments.has("--json")
     listsOnly = arguments.has("--list")
@@ -70,7 +73,9 @@ struct ZooOptions {
 
   /// Checks that options of one kind of hunt are not given for the other.
   private func checkTogether(_ arguments: Arguments) throws(UsageError) {
-    let ofGenerated = ["--seed", "--in", "--core-seconds", "--at-least", "--known"]
+    let ofGenerated = [
+      "--seed", "--in", "--core-seconds", "--at-least", "--known", "--unit-tests",
+    ]
     let ofFolder = ["--only", "--seeds", "--seconds", "--shrink", "--technique", "--compare"]
     for name in ofGenerated + ofFolder where arguments.values[name] != nil || arguments.has(name) {
       if generated == nil, ofGenerated.contains(name) {

@@ -64,6 +64,9 @@ struct ZooTotals {
   private static func how(_ survivor: Catch) -> String {
     var words = survivor.isHung ? ", in a run that never ends" : ""
     if survivor.isCutShort { words += ", and its time was up (--seconds) before its seeds were" }
+    if let seed = survivor.unrelatedSeed {
+      words += ", for seed \(seed), which found something, fails without it, too: mend that first"
+    }
     if survivor.isReached == false {
       words += ", because the world \(survivor.mutant.huntedIn) does not enter the changed code"
     }
@@ -130,6 +133,7 @@ struct ZooTotals {
       var isHung: Bool
       var isCutShort: Bool
       var world: String
+      var unrelatedSeed: UInt64?
       var isReached: Bool?
       var conversations: [String]
       var survivedRuns: Int64?
@@ -169,7 +173,8 @@ struct ZooTotals {
         name: result.mutant.name, bug: result.mutant.bug, engine: result.mutant.engine.rawValue,
         expected: result.mutant.oracles, oracle: result.oracle, isExpected: result.isExpected,
         isHung: result.isHung, isCutShort: result.isCutShort,
-        world: result.mutant.huntedIn.rawValue, isReached: result.isReached,
+        world: result.mutant.huntedIn.rawValue, unrelatedSeed: result.unrelatedSeed,
+        isReached: result.isReached,
         conversations: result.conversations, survivedRuns: result.survivedRuns,
         seed: result.seed, runs: result.runs,
         milliseconds: result.milliseconds, choicesLeft: result.choicesLeft,

@@ -342,6 +342,7 @@
       _ now: Moment, _ incarnation: SimulatedIncarnation<App>
     ) {
       noteBannerChange(body, now, incarnation)
+      incarnation.screens.note(body.outbox)
       var saves = false
       effects.each { effect in
         switch effect {

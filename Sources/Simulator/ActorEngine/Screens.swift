@@ -18,6 +18,8 @@
     var left: [WindowID] = []
     /// The version of the view, and the number of its readings, when this was judged last.
     var judged: (version: UInt64?, readings: Int) = (nil, 0)
+    /// Whether queries were left once and asked anew, when there was a model.
+    var haveComeBack = false
     /// Whether the user has logged out since queries were asked, and whether these must have ended:
     /// those must that were heard by then.
     var isLoggedOut = false
@@ -26,6 +28,13 @@
     mutating func noteLogOut() {
       isLoggedOut = true
       mustEnd = views?.isAsked == true && models?.isAsked == true
+    }
+
+    /// Notes what an input has led to.
+    func note(_ outbox: Outbox<App.Model.Change>?) {
+      for wait in waits where !wait.wasStored {
+        wait.wasStored = outbox?.isStored(wait.ticket) == true
+      }
     }
 
     var haveQueriesEnded: Bool { views?.isOver != false && models?.isOver != false }
@@ -82,6 +91,9 @@
     var state: MutationState?
     /// What the other waits said.
     var isReached = false
+    /// Whether the change was stored at some moment of the wait. A start in the same step may change
+    /// it again.
+    var wasStored = false
     var task: Task<Void, Never>?
 
     init(_ ticket: MutationTicket, _ goal: Goal) { (self.ticket, self.goal) = (ticket, goal) }
@@ -209,6 +221,11 @@
             + "\(views.readings - readings) answers")
       }
       incarnation.screens.judged = (present ?? version, views.readings)
+      if models.readings > 2, !incarnation.screens.haveComeBack {
+        incarnation.screens.haveComeBack = true
+        incarnation.screens.leaveQueries()
+        askQueries(driver, incarnation)
+      }
     }
 
     private func judgeWindows(_ incarnation: SimulatedIncarnation<App>, _ body: Driver.Client) {
@@ -252,7 +269,7 @@
           case (.acknowledged, .acknowledged?): !isPending
           case (.acknowledged, _): true
           case (.accepted, _): !wait.isReached || state != .queued
-          case (.stored, _): !wait.isReached || isStored || state == nil
+          case (.stored, _): !wait.isReached || wait.wasStored || isStored || state == nil
           }
         if !isRight { object(incarnation, "a wait ends when there is news", found) }
       }

@@ -181,7 +181,7 @@ extension ReconsideringUser {
   ) -> [Action] {
     let outbox = local.outbox
     switch choices.draw(.users, below: 3) {
-    case 0: return outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
+    case 0: return [.decides(.discarded(ticket))]  // In vain, if the server may have it.
     case 1:
       guard outbox.canEdit(ticket), let old = outbox.mutation(of: ticket)?.change,
         let new = newChange(inPlaceOf: old, local, &choices)
@@ -196,6 +196,7 @@ extension ReconsideringUser {
   ) {
     guard let old = before.local, let new = after.local?.outbox else { return }
     let outbox = old.outbox
+    check.lie = check.lie ?? objectionToOrder(after: action, from: before, to: after)
     switch action {
     case .mutates(let change):
       let isMade = new.newestTicket > outbox.newestTicket

@@ -62,4 +62,27 @@ extension OutboxUser {
       .input, "an undo and its redo change nothing that anybody sees: \(words(before))",
       words(after))
   }
+
+  /// The order of what can be taken back: whatever a user does, of two changes that could be taken
+  /// back the newer one stays the next. What is edited keeps its place.
+  func objectionToOrder(after action: Action, from before: Body, to after: Body) -> UserObjection? {
+    guard let old = before.local?.outbox, let new = after.local?.outbox else { return nil }
+    for stack in [UndoStack.undo, .redo] {
+      var tickets = old.ticketsTaken(back: stack)
+      if tickets.isEmpty { continue }
+      if case .decides(.edited(let ticket, _)) = action, old.canEdit(ticket),
+        let edited = old.mutation(of: ticket)?.tickets, stack == .undo
+      {
+        // Of several that are one change now, the newest has its place.
+        let place = tickets.lastIndex { edited.contains($0) }
+        if let place { tickets[place] = edited.upperBound }
+      }
+      let now = new.ticketsTaken(back: stack)
+      let stayed = tickets.filter(now.contains)
+      guard now.filter(stayed.contains) != stayed else { continue }
+      return UserObjection(
+        .input, "what can be taken back keeps its order: \(tickets)", "\(now), after \(action)")
+    }
+    return nil
+  }
 }

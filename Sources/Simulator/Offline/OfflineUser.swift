@@ -84,7 +84,7 @@ package struct OfflineUser<App: SimulatedOfflineApp>: OutboxUser {
     _ ticket: MutationTicket, _ local: LocalChanges<Change>, _ choices: inout Choices
   ) -> [Action] {
     switch choices.draw(.users, below: 3) {
-    case 0: return local.outbox.canDiscard(ticket) ? [.decides(.discarded(ticket))] : []
+    case 0: return [.decides(.discarded(ticket))]  // In vain, if the server may have it.
     case 1:
       guard local.outbox.canEdit(ticket),
         let change = App.nextChange(local.view.state, &choices)
@@ -103,6 +103,7 @@ package struct OfflineUser<App: SimulatedOfflineApp>: OutboxUser {
     _ action: Action, from before: Body, to after: Body, at now: Moment
   ) {
     guard let old = before.local, let new = after.local?.outbox else { return }
+    check.lie = check.lie ?? objectionToOrder(after: action, from: before, to: after)
     switch action {
     case .mutates(let change):
       if new.newestTicket > old.outbox.newestTicket {

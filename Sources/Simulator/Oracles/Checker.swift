@@ -243,7 +243,7 @@ struct Checker<App: SimulatedApp> {
         report(.honesty, client, now, "a claim that fits \(body.status)", "\(claim)")
       }
     }
-    if let objection = accounts[client].told.note(effects, body, freshness, at: now) {
+    if let objection = accounts[client].told.note(input, effects, body, freshness, at: now) {
       report(.honesty, client, now, objection.expected, "\(objection.found), \(words(of: input))")
     }
     foldHash(client, body, at: now)

@@ -18,6 +18,14 @@ where Sync.Batch.Event == Model.Event {
     var outbox: OutboxVersion?
     var stored: OutboxVersion?
     var nextPush: Moment?
+    var changes: Changes?
+  }
+
+  /// Whose changes there are, and how many. What throws here belongs to the view's version.
+  private struct Changes: Equatable {
+    var client: ClientID
+    var newest: MutationTicket
+    var pending: Int
   }
 
   private var seen: Seen?
@@ -25,7 +33,8 @@ where Sync.Batch.Event == Model.Event {
 
   /// Takes what an input led to. Returns the objection; `nil`: none.
   mutating func note(
-    _ effects: Body.Effects, _ body: Body, _ freshness: Freshness, at now: Moment
+    _ input: Body.Input?, _ effects: Body.Effects, _ body: Body, _ freshness: Freshness,
+    at now: Moment
   ) -> (expected: String, found: String)? {
     let outbox = Model.Change.isPossible ? body.outbox : nil
     let present = Seen(
@@ -33,7 +42,10 @@ where Sync.Batch.Event == Model.Event {
       changesAt: body.freshnessChange(after: now),
       upToDateAsOf: freshness.upToDateAsOf,
       nextAttempt: freshness.nextAttempt, view: body.local?.view.version,
-      outbox: outbox?.currentVersion, stored: outbox?.storedVersion, nextPush: outbox?.nextPush)
+      outbox: outbox?.currentVersion, stored: outbox?.storedVersion, nextPush: outbox?.nextPush,
+      changes: outbox.map {
+        Changes(client: $0.client, newest: $0.newestTicket, pending: $0.count)
+      })
     defer { seen = present }
     if Model.Lists.arePartial, let objection = noteWindows(effects, body) { return objection }
     guard let before = seen else { return nil }
@@ -57,7 +69,28 @@ where Sync.Batch.Event == Model.Event {
     if isOutbox, !told.contains(.outbox) {
       return ("an app is told that its changes have another state", "nothing")
     }
+    if let changes = present.changes, let old = before.changes, changes != old,
+      changes.newest > MutationTicket(0), present.outbox == before.outbox
+    {
+      return ("changes with another state have another version", "\(changes), before \(old)")
+    }
+    if told.contains(.model), !ToldOracle.mayChangeModel(input) {
+      return ("an app is told of the model only if something came for it", "\(told.rawValue)")
+    }
     return nil
+  }
+
+  /// Whether an input may bring something for the model. A user's action brings nothing but a
+  /// window's list: changes are in the view.
+  private static func mayChangeModel(_ input: Body.Input?) -> Bool {
+    switch input {
+    case nil: Model.Lists.arePartial
+    case .fired, .written, .writeFailed, .erased, .pushAnswered, .mutation, .saveRequested:
+      false
+    case .app, .loaded, .changesLoaded, .loadFailed, .rowsRead, .rowsFailed, .snapshotArrived,
+      .batchArrived, .pageArrived, .failed, .window, .lists:
+      true
+    }
   }
 
   private mutating func noteWindows(

@@ -27,6 +27,9 @@ public enum Oracle: String, CaseIterable, Hashable, Sendable {
   case durability = "I durability"
   /// J: no effect that the driver cannot perform; the machine's own invariants.
   case walls = "J walls"
+  /// K: a server without a planted bug holds what waits until there is news, and no longer; it
+  /// refuses no finger that it gave, and loses no log without a reason.
+  case server = "K server"
   /// No letter: what an app itself says of its users' view (``SimulatedOfflineApp``).
   case app = "app's objection"
   /// No letter: compares two runs of one seed, which must be equal to the last bit.

@@ -37,7 +37,7 @@ public struct RunResult: Sendable {
   /// The objection that ended the run; `nil`: none.
   public var finding: Finding?
 
-  init(seed: UInt64) {
+  package init(seed: UInt64) {
     self.seed = seed
     hash.fold(seed)
   }

@@ -120,6 +120,11 @@ package struct StreamsUser: ReconsideringUser {
   package mutating func noteMade(
     _ change: StreamChange, as ticket: MutationTicket, from before: Body, to after: Body
   ) {
+    let pending = after.local?.outbox.pending.first { $0.tickets == TicketSet(ticket) }
+    if let pending, pending.change.id != change.id {
+      check.lie = UserObjection(
+        .input, "a change keeps the ID that its app has drawn", "\(pending.change)")
+    }
     if let view = after.local?.view.state { noteSight(of: change, in: view) }
     note(ticket, editing: nil, redoing: nil, from: before, to: after)
   }

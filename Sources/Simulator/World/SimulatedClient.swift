@@ -174,6 +174,8 @@ struct Exchange<App: SimulatedApp>: Sendable {
   var isCancelled = false
   /// Whether the request waits at the server for news.
   var isWaiting = false
+  /// When a sign of life is due that ends its wait.
+  var waitsUntil = Moment(milliseconds: .max)
   /// Whether the connection is half open: the answer to a wait will never arrive.
   var isHalfOpen = false
   var outcome: Outcome?

@@ -53,9 +53,10 @@ extension World {
     case .killedServer: restartServer(keepingQueues: false)
     case .queueExpiry:
       guard let queue = clients[client].body.finger?.log else { return false }
-      server.expire(queue)
+      expire(queue)
     case .secondPoller:
       guard let queue = clients[client].body.finger?.log else { return false }
+      serverOracle.mayEndWaits = true
       server.interrupt(queue)
     case .unsupportedServer:
       isUnsupported = true
@@ -70,7 +71,13 @@ extension World {
     return true
   }
 
+  private mutating func expire(_ log: Place.Log) {
+    if let number = server.index(of: log) { serverOracle.noteEnd(of: number) }
+    server.expire(log)
+  }
+
   private mutating func restartServer(keepingQueues: Bool) {
+    serverOracle.noteRestart()
     server.restart(keepingQueues: keepingQueues, at: now)
     isServerDown = true
     agenda.add(
@@ -185,7 +192,7 @@ extension World {
         agenda.add(.happens(client: client, .retries), at: now + .milliseconds(number * 300))
       }
     default:
-      for queue in server.aliveQueues { server.expire(queue) }
+      for queue in server.aliveQueues { expire(queue) }
     }
   }
 

@@ -101,6 +101,7 @@ extension World {
     case .failure(let refusal): answer(index, .reply(.refused(refusal.answer)))
     case .success(let queue):
       guard let number = server.index(of: queue) else { return }
+      serverOracle.noteUse(of: number, at: now)
       if isTraced { drawAtServer("opens log \(queue) for \(who(exchanges[index].client))") }
       if fault == .slowSnapshot, choices.happens(.server, 1, in: 2) {
         // The snapshot is read at once and then long on its way, so it is old on arrival.
@@ -123,14 +124,17 @@ extension World {
     }
     let token = UInt64(index) | exchanges[index].generation << 32
     let heartbeat = choices.draw(.server, in: 45_000...55_000)
+    let asked = asked(finger, waits: waits)
     let reply = server.poll(
       finger, waits: waits, waiter: token, heartbeatAfter: .milliseconds(heartbeat), at: now)
+    judge(reply, to: asked, from: finger, exchanges[index].client)
     if let reply { return answer(index, .reply(reply)) }
     if exchanges[index].isCancelled {
       server.abandon(waiter: token)
       return freeIfUnused(index)
     }
     exchanges[index].isWaiting = true
+    exchanges[index].waitsUntil = now + .milliseconds(heartbeat)
     exchanges[index].references += 1
   }
 
@@ -169,14 +173,15 @@ extension World {
 
   /// Answers the waits that ended at the server.
   mutating func deliverFinished() {
-    guard server.hasFinished else { return }
-    for finished in server.takeFinished() {
+    let ended = server.hasFinished ? server.takeFinished() : []
+    for finished in ended {
       let index = Int(finished.waiter & 0xFFFF_FFFF)
       guard exchanges[index].generation == finished.waiter >> 32 else { continue }
       exchanges[index].references -= 1
       exchanges[index].isWaiting = false
       answer(index, .reply(finished.reply))
     }
+    judgeWaits(ended: ended)
   }
 
   /// An answer leaves the server.

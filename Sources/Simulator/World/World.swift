@@ -44,6 +44,7 @@ struct World<App: SimulatedApp> {
   let faultBound: TimeSpan
 
   var checker: Checker<App>
+  var serverOracle = ServerOracle<Place>()
   /// Whether other code runs the clients. Then inputs are handed over instead of fed here.
   var isHandingOver = false
   var deliveries: [Delivery<App>] = []
@@ -185,6 +186,7 @@ struct World<App: SimulatedApp> {
     case .answerArrives(let exchange): return answerArrives(exchange)
     case .releaseArrives(let queue):
       if isTraced { note("server", "release \(server.id(at: queue))") }
+      serverOracle.noteEnd(of: queue)
       _ = server.release(server.id(at: queue))
       deliverFinished()
     case .timerFires(let client, let incarnation, let timer):

@@ -4,7 +4,27 @@ extension Outbox {
 
   /// Returns the first invariant that does not hold; `nil` if all do. Checked after every input.
   @inlinable
-  package func violation() -> Violation? { violationOfQueue() ?? violationOfStatus() }
+  package func violation() -> Violation? {
+    violationOfQueue() ?? violationOfStatus() ?? violationOfHistory()
+  }
+
+  @usableFromInline
+  func violationOfHistory() -> Violation? {
+    if history.isEmpty { return nil }
+    for entries in [history.undo, history.redo] {
+      var place: UInt64 = 0
+      for entry in entries {
+        if entry.place <= place { return violated("what can be undone is in the order of places") }
+        place = entry.place
+        if entry.ticket > lastTicket { return violated("what can be undone was made") }
+        if entry.version > version { return violated("no undo is newer than the outbox") }
+      }
+      if entries.count > UndoHistory<Change>.maximum {
+        return violated("of what can be undone the oldest is forgotten")
+      }
+    }
+    return nil
+  }
 
   @inlinable
   func violationOfQueue() -> Violation? {

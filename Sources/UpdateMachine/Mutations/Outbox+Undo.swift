@@ -62,6 +62,11 @@ extension Outbox {
   /// The ticket of that change.
   package func newestTicket(of stack: UndoStack) -> MutationTicket? { history[stack].last?.ticket }
 
+  /// The changes of a stack, oldest first: each by the ticket of what it would take back.
+  package func ticketsTaken(back stack: UndoStack) -> [MutationTicket] {
+    history[stack].map { $0.undone ?? $0.ticket }
+  }
+
   typealias Entry = UndoHistory<Change>.Entry
 
   /// What a mutation takes back.

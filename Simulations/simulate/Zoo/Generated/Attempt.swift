@@ -48,7 +48,9 @@ struct Attempt: Sendable {
       let place =
         world.spoken == .eventQueue
         ? ["--world", world.rawValue] : ["--protocol", world.spoken.rawValue]
-      let words = ["run", "--until-failure", "--json", "--jobs", "1", "--shrink", "0"] + place
+      let words =
+        ["run", "--until-failure", "--json", "--jobs", "1", "--shrink", "0", "--longest-run", "15"]
+        + place
       all.append(
         Attempt(kind: .simulation, name: world.rawValue, words: words, rate: value))
       all.append(

@@ -10,6 +10,10 @@ struct GeneratedCatch: Sendable {
   var attempt: Attempt?
   /// An oracle's full name, "trap", "hang", "explore" or the command; `nil`: nothing found it.
   var oracle: String?
+  /// The unit test that finds what nothing else does.
+  var unitTest: String?
+  /// The seed that found it, if a seed did.
+  var seed: UInt64?
   /// The runs until it was found, or in which nothing objected.
   var runs: Int64 = 0
   /// Attempts that ended in a way that says nothing: out of memory, not started.
@@ -116,10 +120,21 @@ struct GeneratedHunt: Sendable {
         let end = run(
           attempt, words + variant, mutant: number, reach: nil, seconds: seconds)
         read(end, of: attempt, variant, &result)
+        if let seed = result.seed, fails(seed, attempt, variant) {
+          result.unclear.append("\(attempt.name): seed \(seed) fails without it, too")
+          (result.oracle, result.attempt, result.seed) = (nil, nil, nil)
+        }
       }
       if result.isFound { break }
     }
     return result
+  }
+
+  /// Whether a seed fails without any bug: then it found another one.
+  private func fails(_ seed: UInt64, _ attempt: Attempt, _ variant: [String]) -> Bool {
+    let words = attempt.words(from: Int(seed), 1) + variant
+    let end = run(attempt, words, mutant: 0, reach: nil, seconds: 1)
+    return RunAnswer(end.output)?.failure != nil
   }
 
   /// In which order attempts are made, and with which seeds: each world for a twelfth of its share;
@@ -184,6 +199,7 @@ struct GeneratedHunt: Sendable {
       guard let answer = RunAnswer(end.output) else { return result.unclear.append(name) }
       result.runs += answer.failure?.runs ?? answer.seeds
       result.oracle = answer.failure?.oracle
+      result.seed = answer.failure?.seed
     } else if attempt.mustFind, end.code == 0 {
       result.oracle = "\(variant.last ?? "it") is not found out"
     } else if !attempt.mustFind, end.code == ExitCode.failure.rawValue {

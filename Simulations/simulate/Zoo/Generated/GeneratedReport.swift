@@ -22,6 +22,8 @@ struct GeneratedReport {
     var equivalent = 0
     var foundBySimulation = 0
     var found = 0
+    /// What only unit tests find. It need not be reached by anything else.
+    var foundByUnitTests = 0
     var survived = 0
 
     /// The bugs that count: reached, and not argued to be none.
@@ -56,6 +58,7 @@ struct GeneratedReport {
         row.equivalent += 1
       } else {
         row.survived += 1
+        row.foundByUnitTests += result.unitTest == nil ? 0 : 1
       }
     }
     return row
@@ -109,10 +112,16 @@ struct GeneratedReport {
     guard let simulation = row.simulationRate, let rate = row.rate,
       let margin = GeneratedReport.margin(row.foundBySimulation, row.counted)
     else { return "No bug that was drawn was reached." }
-    return String(
+    let known = String(
       format: "Of %d bugs that nobody chose and that were reached, simulation found %d "
         + "(%.1f %%, ± %.1f), and with processes and conversations %d (%.1f %%)",
       row.counted, row.foundBySimulation, simulation, margin, row.found, rate)
+    guard row.foundByUnitTests > 0 else { return known }
+    let all = row.found + row.foundByUnitTests
+    return known
+      + String(
+        format: ", and with unit tests %d (%.1f %%)", all,
+        GeneratedReport.percent(all, row.counted) ?? 0)
   }
 
   /// How many each way and oracle has found.
@@ -128,7 +137,8 @@ struct GeneratedReport {
   private static func told(_ survivor: GeneratedCatch) -> String {
     """
     Survived: \(survivor.mutant.name), \(survivor.runs) runs in \
-    \(survivor.reached.joined(separator: ", "))
+    \(survivor.reached.joined(separator: ", "))\
+    \(survivor.unitTest.map { "; the unit test \($0) fails" } ?? "")
     \(survivor.mutant.difference)
     """
   }
@@ -144,6 +154,7 @@ struct GeneratedReport {
       var foundBy: String?
       var oracle: String?
       var runs: Int64
+      var unitTest: String?
       var equivalence: String?
       var change: String
     }
@@ -157,6 +168,7 @@ struct GeneratedReport {
     var equivalent: Int
     var found: Int
     var foundBySimulation: Int
+    var foundByUnitTests: Int
     var survived: Int
     /// Percent of those that are reached and are bugs.
     var simulationRate: Double?
@@ -173,7 +185,7 @@ struct GeneratedReport {
         Answer.Bug(
           name: result.mutant.name, room: result.mutant.room, isCompiled: true,
           reachedBy: result.reached, foundBy: result.attempt?.name, oracle: result.oracle,
-          runs: result.runs, equivalence: result.equivalence,
+          runs: result.runs, unitTest: result.unitTest, equivalence: result.equivalence,
           change: result.mutant.difference)
       }
       + refused.map { mutant in
@@ -184,7 +196,8 @@ struct GeneratedReport {
     let answer = Answer(
       seed: seed, coreSeconds: coreSeconds, sites: sites, generated: total.generated,
       compiled: total.compiled, reached: total.reached, equivalent: total.equivalent,
-      found: total.found, foundBySimulation: total.foundBySimulation, survived: total.survived,
+      found: total.found, foundBySimulation: total.foundBySimulation,
+      foundByUnitTests: total.foundByUnitTests, survived: total.survived,
       simulationRate: total.simulationRate, rate: total.rate, rooms: rows,
       bugs: bugs.sorted { $0.name < $1.name })
     let encoder = JSONEncoder()

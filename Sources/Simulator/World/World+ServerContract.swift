@@ -1,0 +1,83 @@
+internal import SyncProtocols
+internal import UpdateMachine
+
+// What a server owes, judged where its answers leave it.
+
+extension World {
+  /// Whether the server is one that keeps its contract, and that holds a poll until there is news.
+  private var judgesServer: Bool {
+    configuration.plant == nil && server.terms.cadence == .waits && server.breachCount == 0
+  }
+
+  /// Whether its logs are Zulip's queues, which forget only what was acknowledged. Others may forget
+  /// more, and say when they will give a sign of life.
+  private static var hasQueues: Bool { Place.self == QueueFinger.self }
+
+  /// A poll, before the server takes it; `nil`: it is not judged.
+  func asked(_ finger: Place, waits: Bool) -> ServerOracle<Place>.Asked? {
+    guard judgesServer, let log = server.index(of: finger.log) else { return nil }
+    let isAlive = server.isAlive(at: log)
+    let position = server.position(of: finger, inLog: log)
+    let number = Server.number(of: finger)
+    return ServerOracle.Asked(
+      log: log, number: number, isAlive: isAlive,
+      isKnown: World.hasQueues && position != nil && serverOracle.isKnown(number, in: log),
+      news: position.flatMap { server.firstNews(after: $0) }, waits: waits)
+  }
+
+  /// Judges what the server did with a poll; `nil`: it waits.
+  mutating func judge(
+    _ reply: Server.Reply?, to asked: ServerOracle<Place>.Asked?, from finger: Place, _ client: Int
+  ) {
+    guard let asked else { return }
+    let done: ServerOracle<Place>.Done
+    if let reply {
+      if let failure = reply.failure() {
+        done = .refused(failure)
+      } else if case .batch(let batch) = reply {
+        done = .told(isEmpty: Server.Sync.advance(finger, over: batch) == .seen)
+      } else {
+        return
+      }
+    } else {
+      done = .waits
+    }
+    let objection = serverOracle.objection(
+      to: done, asked, lifetime: server.terms.lifetime,
+      isLimited: faultPlan.server.requestsPerWindow != nil, at: now)
+    if let objection { report(objection, client) }
+    serverOracle.mayEndWaits = true  // Of the poll that this one replaces.
+  }
+
+  /// Judges the waits that have just ended, and those that have not.
+  mutating func judgeWaits(ended: [EndedWait<App.Truth.Snapshot, Server.Sync>]) {
+    defer { serverOracle.mayEndWaits = false }
+    guard judgesServer else { return }
+    for wait in ended where World.hasQueues && !serverOracle.mayEndWaits {
+      let exchange = exchanges[Int(wait.waiter & 0xFFFF_FFFF)]
+      guard case .batch(let batch) = wait.reply, case .poll(let finger, _) = exchange.kind,
+        Server.Sync.advance(finger, over: batch) == .seen, now < exchange.waitsUntil
+      else { continue }
+      report(("a wait ends when there is something to tell", "\(batch)"), exchange.client)
+    }
+    for exchange in exchanges where exchange.isWaiting {
+      guard case .poll(let finger, _) = exchange.kind else { continue }
+      let words = "it waits from \(finger)"
+      guard let log = server.index(of: finger.log), server.isAlive(at: log) else {
+        report(("a wait ends with its log", words), exchange.client)
+        continue
+      }
+      let position = server.position(of: finger, inLog: log)
+      if let news = position.flatMap({ server.firstNews(after: $0) }) {
+        report(("a wait ends with the news of \(news)", words), exchange.client)
+      }
+      if World.hasQueues, now > exchange.waitsUntil {
+        report(("a wait ends with a sign of life by \(exchange.waitsUntil)", words), exchange.client)
+      }
+    }
+  }
+
+  private mutating func report(_ objection: (expected: String, found: String), _ client: Int) {
+    checker.report(.server, client, now, objection.expected, objection.found)
+  }
+}
