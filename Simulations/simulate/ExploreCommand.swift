@@ -36,6 +36,10 @@ extension Simulate {
       What to print:
         --seeds N         also simulate the seeds 1 to N, as simulate run does, and print how many
                           of event-queue's states they reach; numbers in a state do not count
+        --share SECONDS   also walk through the world at random for so long, and print which share of
+                          the states the walks came to; then as many steps that prefer what was
+                          visited least, and go on from walks that came to something new
+        --walks N         the same with N walks: equal numbers give equal figures
         --json            print one JSON object as the last line
 
       Time is abstract. It passes in ticks: a timer fires at any tick of its range, and an answer
@@ -88,7 +92,8 @@ extension Simulate {
     console.out(report.table)
     for line in report.counterexample { console.out(line) }
     if let count = options.shapes(console) { console.out(ExploreReport.line(of: count, options)) }
-    if options.json { console.out(report.json) }
+    let share = exploration.ending == .closed ? WalkReport(model, options, report, console) : nil
+    if options.json { console.out(report.json(with: share)) }
     switch exploration.ending {
     case .closed, .depthLimit: return Interrupt.wasAsked ? .interrupted : .success
     case .violated: return .failure

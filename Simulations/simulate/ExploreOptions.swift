@@ -14,7 +14,7 @@ struct ExploreOptions {
   static let worlds = ["messages"]
   static let names = [
     "--clients", "--queue-length", "--depth", "--memory", "--model", "--participants", "--votes",
-    "--protocol", "--world", "--changes", "--refusals", "--seeds",
+    "--protocol", "--world", "--changes", "--refusals", "--seeds", "--share", "--walks",
   ]
   static let flags = ["--json", "--signals"]
 
@@ -24,6 +24,9 @@ struct ExploreOptions {
   var json = false
   /// The number of seeds to simulate as well, to compare their runs with what was explored.
   var seeds: UInt64?
+  /// How long random walks are taken, to compare them with what was explored; or how many.
+  var share: Int64?
+  var walks: Int64?
 
   init(_ arguments: Arguments) throws(UsageError) {
     let name = try ExploreOptions.name(arguments)
@@ -34,6 +37,14 @@ struct ExploreOptions {
       megabytes = number
     }
     seeds = try arguments.number("--seeds", in: 1...UInt64(1_000_000))
+    share = try arguments.number("--share", in: 1...Int64(1_000_000))
+    walks = try arguments.number("--walks", in: 1...Int64(1_000_000_000))
+    guard share == nil || walks == nil else {
+      throw UsageError(message: "--share and --walks cannot be combined: both limit the walks")
+    }
+    guard depth == .max || share == nil && walks == nil else {
+      throw UsageError(message: "--share and --walks need a whole world, so leave out --depth")
+    }
     json = arguments.has("--json")
   }
 

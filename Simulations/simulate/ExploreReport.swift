@@ -86,7 +86,13 @@ struct ExploreReport {
     }
   }
 
-  var json: String {
+  /// The number of different states.
+  var distinct: Int64 { counts.distinct }
+  /// The number of states on the longest of all shortest paths.
+  var depth: Int64 { counts.depth }
+
+  /// - Parameter share: what random walks came to, if there were any.
+  func json(with share: WalkReport?) -> String {
     var text: String
     switch options.subject {
     case .eventQueue(let model):
@@ -113,8 +119,9 @@ struct ExploreReport {
       + "\"counterexampleSteps\":\(steps.map { "\($0)" } ?? "null"),"
     return text
       + String(
-        format: "\"seconds\":%.3f,\"statesPerSecond\":%.0f,\"bytesPerState\":%.1f}", seconds, rate,
+        format: "\"seconds\":%.3f,\"statesPerSecond\":%.0f,\"bytesPerState\":%.1f", seconds, rate,
         bytesPerState)
+      + (share.map { ",\"walks\":\($0.json)" } ?? "") + "}"
   }
 
   private func list(_ names: [String]) -> String {

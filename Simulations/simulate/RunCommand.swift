@@ -44,6 +44,8 @@ extension Simulate {
         --curve         print how likely the failure was after each step; it rises at the cause
         --save FILE     save what the failing client did since its last start, as a scenario
         --picture FILE  save the failed run as a diagram: .svg, .html, .mmd, .json or .txt
+        --situations    also print which situations came about, the rare ones first: "a refusal
+                        arrives while the retry of its push is out"; slower
         --verbose       also print how often each fault struck
         --json          print one JSON object as the last line
         --list-faults, --list-plants
@@ -63,7 +65,9 @@ extension Simulate {
         words, options: RunOptions.names,
         flags: RunOptions.ways
           + [
-            "--curve", "--json", "--until-failure", "--list-faults", "--list-plants", "--verbose",
+            "--curve", "--json", "--until-failure", "--list-faults", "--list-plants",
+            "--situations",
+            "--verbose",
           ])
       if arguments.has("--list-faults") {
         for fault in Fault.allCases { console.out(fault.name) }
@@ -87,6 +91,7 @@ extension Simulate {
     let outcome = runner.run(console)
     var report = RunReport(options: options, outcome: outcome)
     console.out(detail == .brief ? report.summary : report.table)
+    if options.situations { console.out(SituationReport(outcome.statistics).table) }
     if let failure = report.firstWord { console.out(failure) }
     let shrunk = report.shrunk(while: goesOn(for: options.shrinking, console))
     if let story = report.story(shrunk) { console.out(story) }

@@ -13,6 +13,8 @@ struct RunOptions {
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   var json = false
   var isVerbose = false
+  /// Whether the situations that runs bring about are counted.
+  var situations = false
   var untilFailure = false
   /// No run begins after this time; `nil`: there is no limit.
   var budget: Duration?
@@ -83,6 +85,8 @@ struct RunOptions {
       shrinking = .milliseconds(number)
     }
     untilFailure = arguments.has("--until-failure")
+    situations = arguments.has("--situations")
+    configuration.countsSituations = situations
     json = arguments.has("--json")
     isVerbose = arguments.has("--verbose")
     failure = try FailureOptions(arguments)

@@ -151,6 +151,7 @@ struct RunReport {
       + "\"oracle\":\(oracle),"
       + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
       + "\"traceHash\":\"\(StateDigest(value: statistics.traceHash))\""
+      + (options.situations ? ",\"situations\":\(SituationReport(statistics).json)" : "")
       + (options.untilFailure ? ",\"failure\":\(failureJSON)" : "") + "}"
   }
 

@@ -41,6 +41,15 @@ struct ExploreCommandTests {
       "--changes needs a whole number from 0 to 4, found \"5\""
     ),
     ("explore --json=1", "--json takes no value"),
+    ("explore --share 0", "--share needs a whole number from 1 to 1000000, found \"0\""),
+    (
+      "explore --share 5 --walks 5",
+      "--share and --walks cannot be combined: both limit the walks"
+    ),
+    (
+      "explore --walks 5 --depth 3",
+      "--share and --walks need a whole world, so leave out --depth"
+    ),
     ("explore two-phase-commit", "unexpected \"two-phase-commit\""),
     (
       "explore --model two-phase-commit --participants 0",
@@ -71,6 +80,23 @@ struct ExploreCommandTests {
     for option in ExploreOptions.names + ExploreOptions.flags {
       #expect(Simulate.exploreCommand.help.contains("  \(option) "))
     }
+  }
+
+  @Test func `random walks say which share of the states they reach`() throws {
+    let ran = CommandRun("explore --model two-phase-commit --walks 100 --json")
+    #expect(ran.code == .success)
+    let table = ran.output.joined(separator: "\n")
+    for line in ["uniform 1 walks, 22 steps, ", "uniform 100 walks, 2200 steps, ", "novelty 64"] {
+      #expect(table.contains(line), "\(line) is in \(table)")
+    }
+    let json = try #require(ran.output.last)
+    #expect(json.contains("\"walks\":[{\"way\":\"uniform\",\"walks\":1,\"steps\":22,"))
+    let again = CommandRun("explore --model two-phase-commit --walks 100")
+    #expect(
+      ran.output.filter { $0.contains(" walks, ") }
+        == again.output.filter {
+          $0.contains(" walks, ")
+        })
   }
 
   @Test func `event-queue is the default, to the given depth`() throws {

@@ -126,7 +126,7 @@ struct RunCommandTests {
   @Test func `the help of run names exactly its options`() {
     let flags = [
       "--curve", "--json", "--list-faults", "--list-plants", "--until-failure", "--no-swarm",
-      "--no-liveness", "--verbose",
+      "--no-liveness", "--situations", "--verbose",
     ]
     let known = Set(RunCommandTests.values + flags)
     #expect(Set(RunOptions.names) == Set(RunCommandTests.values))
@@ -217,6 +217,27 @@ struct RunCommandTests {
     let hash = try #require(object["traceHash"] as? String)
     #expect(hash.count == 16 && hash.allSatisfy(\.isHexDigit))
     #expect(run.output.joined().contains("trace hash            \(hash)"))
+  }
+
+  @Test func `run counts situations if it is asked to, and prints the rare ones first`() throws {
+    let run = CommandRun("run --seeds 20 --situations --json")
+    let plain = CommandRun("run --seeds 20 --json")
+    #expect(run.code == .success)
+    #expect(try run.json()["traceHash"] as? String == plain.json()["traceHash"] as? String)
+    let rows = try #require(try run.json()["situations"] as? [[String: Any]])
+    #expect(Set(rows.compactMap { $0["name"] as? String }) == Set(Situation.allCases.map(\.name)))
+    let seeds = rows.compactMap { $0["seeds"] as? Int }
+    #expect(seeds == seeds.sorted() && seeds.last ?? 0 > 5)
+    for row in rows {
+      let count = row["seeds"] as? Int ?? 0
+      #expect(row["isRare"] as? Bool == (count == 0))
+      #expect(row["times"] as? Int ?? -1 >= count)
+      #expect((row["worlds"] as? [String])?.isEmpty == (count == 0))
+    }
+    let table = run.output.joined(separator: "\n")
+    #expect(
+      table.contains("Situations: \(rows.count), of which \(seeds.count { $0 == 0 }) are rare"))
+    #expect(table.contains("    A refusal arrives while the retry of its push is out."))
   }
 
   @Test func `run prints no JSON without --json`() {

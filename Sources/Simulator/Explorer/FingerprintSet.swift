@@ -55,6 +55,21 @@ struct FingerprintSet: ~Copyable {
   @inline(__always)
   func touch(_ fingerprint: UInt64) -> UInt64 { unsafe slots[home(of: fingerprint)] }
 
+  /// Whether the set contains a fingerprint.
+  @inlinable
+  @inline(__always)
+  func contains(_ fingerprint: UInt64) -> Bool {
+    if fingerprint == 0 { return holdsZero }
+    var slot = home(of: fingerprint)
+    while true {
+      let found = unsafe slots[slot]
+      if found == fingerprint { return true }
+      if found == 0 { return false }
+      slot &+= 1
+      if slot == capacity { slot = 0 }
+    }
+  }
+
   /// Inserts; returns whether it was new. Needs room: see ``makeRoom(for:within:)``.
   @inlinable
   @inline(__always)

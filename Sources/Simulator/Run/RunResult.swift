@@ -30,6 +30,8 @@ public struct RunResult: Sendable {
   package var audits = AuditCounts()
   /// What became of the users' changes.
   package var changes = ChangeCounts()
+  /// Which situations came about, if they were counted.
+  package var situations = SituationCounts()
   /// The number of draws in the run.
   package var choices: Int64 = 0
   /// A hash of finger, status and the model's checksum at every step.

@@ -26,6 +26,8 @@ public struct RunStatistics: Sendable {
   package private(set) var audits = AuditCounts()
   /// What became of the users' changes.
   package private(set) var changes = ChangeCounts()
+  /// How many runs brought each situation about, and how often, if they were counted.
+  package private(set) var situations = SituationCounts()
   /// The number of runs in which an oracle objected.
   public private(set) var failures: Int64 = 0
   /// The failing run with the fewest steps; among equals, the one with the smallest seed.
@@ -49,6 +51,7 @@ public struct RunStatistics: Sendable {
     breaches += result.breaches
     audits.add(result.audits)
     changes.add(result.changes)
+    situations.add(result.situations)
     traceHash &+= result.hash.value
     guard result.finding != nil else { return }
     failures += 1
@@ -69,6 +72,7 @@ public struct RunStatistics: Sendable {
     breaches += other.breaches
     audits.add(other.audits)
     changes.add(other.changes)
+    situations.add(other.situations)
     traceHash &+= other.traceHash
     failures += other.failures
     if let failure = other.shortestFailure { noteFailure(failure) }

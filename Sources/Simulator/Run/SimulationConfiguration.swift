@@ -1,7 +1,7 @@
 // Run: the room of a run's settings and its result: faults and plants, the app, the server and the
 // users of a world, the conversation.
 //
-// Run may use: Choices, Disk, Pictures, Shrinking.
+// Run may use: Choices, Disk, Pictures, Shrinking, Situations.
 
 /// The settings of one run.
 public struct SimulationConfiguration: Hashable, Sendable {
@@ -22,6 +22,8 @@ public struct SimulationConfiguration: Hashable, Sendable {
   /// Whether all clients must become up to date after the faults stop; otherwise the run ends
   /// there.
   public var judgesLiveness: Bool
+  /// Whether situations are counted. It changes nothing else.
+  package var countsSituations = false
 
   /// Creates settings. The defaults are four clients, 300 steps, and in each seed some of all
   /// faults.

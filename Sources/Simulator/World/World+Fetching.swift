@@ -102,6 +102,8 @@ extension World {
     drawArrival(.pageAnswer, client, number)
     if isTraced { note(who(client), "page \(number) comes", about: client) }
     clients[client].user.note(page, for: fetch.request, fetch.id, readAt: fetch.position)
+    situations?.pageWasRead(
+      at: fetch.position, finger: checker.accounts[client].position)
     if isHandingOver {
       deliveries.append(.page(client: client, fetch: number, .success(page)))
     } else {

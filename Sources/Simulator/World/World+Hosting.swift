@@ -20,6 +20,9 @@ extension World {
     before input: Client.Body.Input, _ client: Int, _ held: borrowing Client.Held
   ) {
     checker.look(client, held.body, server, at: now)
+    if let situations {
+      situations.look(client, held.body, surroundings(of: client), at: now)
+    }
     guard App.User.acts else { return }
     let device = clients[client]
     device.user.look(before: input, held.body, reading: { device.disk.rows(for: $0) })
@@ -63,6 +66,7 @@ extension World {
     on client: Int
   ) {
     checker.result.userActions += 1
+    note(action, from: before, effects, on: client)
     clients[client].user.acted(action, from: before, to: clients[client].body, at: now)
     if isTraced {
       let words = clients[client].user.words(clients[client].body)
@@ -79,6 +83,7 @@ extension World {
     _ effects: Client.Body.Effects
   ) {
     checker.judge(input, effects, client, held.body, server, at: now)
+    if let situations, let input { situations.took(client, input, effects, held.body, at: now) }
     if isTraced { noteTrace(client, input, effects) }
     // What a driver does in the moment in which its process crashes is lost with the process, and
     // an older form may already be on the disk. Story (seed 1887 of streams, real actors): several

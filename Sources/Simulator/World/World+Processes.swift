@@ -109,6 +109,7 @@ extension World {
   /// Begins a process. The app starts at once; the saved form is read a little later.
   mutating func begin(_ client: Int) {
     clients[client].beginIncarnation(settings: faultPlan.clientSettings(of: client))
+    situations?.begins(client)
     mayDamage(client)
     mayUpdate(client)
     checker.beginIncarnation(of: client)
@@ -295,6 +296,9 @@ extension World {
     let happened =
       clients[client].write != nil && choices.happens(.disks, 1, in: 2) && hasSpace(client)
     let torn = happened ? nil : clients[client].write
+    situations?.crashes(
+      client, clients[client].body, isSaved: clients[client].write == nil ? nil : happened,
+      isLoading: clients[client].isReading)
     endWrite(client, succeeds: happened)
     if let step = torn?.step {
       clients[client].disk.tear(step, &choices)

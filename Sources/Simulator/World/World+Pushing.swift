@@ -113,6 +113,7 @@ extension World {
   ) {
     let delay = choices.draw(.server, in: 1...FaultPlan.quickSnapshot)
     drawArrival(.push, client, push)
+    noteArrival(ofPush: push, client, incarnation: incarnation)
     if isMute { return }
     var failure: TransportFailure?
     if isServerDown {

@@ -4,7 +4,7 @@ internal import UpdateMachine
 // World: the room of the simulated world, with clients, a server, the network between them, disks,
 // users, and all faults.
 //
-// World may use: Agenda, Choices, Disk, Oracles, Pictures, Run.
+// World may use: Agenda, Choices, Disk, Oracles, Pictures, Run, Situations.
 
 /// Several clients and their server, in virtual time that jumps from step to step. It is never
 /// copied.
@@ -50,6 +50,8 @@ struct World<App: SimulatedApp> {
   var deliveries: [Delivery<App>] = []
   var sleepers: [UInt64] = []
   var trace: Trace?
+  /// Counts situations; `nil`: nobody asked for them.
+  let situations: SituationWatch<App.Model, Server.Sync>?
 
   /// The phase of a run.
   enum Phase: Hashable, Sendable {
@@ -67,6 +69,9 @@ struct World<App: SimulatedApp> {
   init(configuration: SimulationConfiguration, choices: Choices, trace: Trace? = nil) {
     self.configuration = configuration
     self.trace = trace
+    situations =
+      configuration.countsSituations
+      ? SituationWatch(clients: configuration.clients, world: configuration.world.number) : nil
     var choices = choices
     var faultPlan = FaultPlan(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
@@ -139,6 +144,7 @@ struct World<App: SimulatedApp> {
     checker.result.breaches = server.breachCount + pageBreachCount + (isMute ? 1 : 0)
     checker.result.choices = Int64(choices.record.count)
     for client in clients { checker.result.audits.add(client.user.audits) }
+    if let situations { checker.result.situations = situations.counts }
     return checker.result
   }
 
