@@ -37,7 +37,8 @@ extension Simulate {
         --no-liveness   end each run when the faults stop; clients need not become up to date
         --until-failure stop at the first failure
         --seconds N     start no run after N seconds
-        --longest-run N a run that takes longer than N seconds has failed: it never ends (60)
+        --longest-run N
+                        a run that takes longer than N seconds has failed: it never ends (60)
         --shrink MS     spend at most so many milliseconds on making a failure smaller (1500);
                         0: do not try
         --jobs N        threads (one for each core)

@@ -121,6 +121,7 @@ struct RunCommandTests {
   private static let values = [
     "--seeds", "--first", "--seed", "--clients", "--steps", "--faults", "--plant", "--jobs",
     "--engine", "--seconds", "--shrink", "--save", "--picture", "--world", "--protocol",
+    "--longest-run",
   ]
 
   @Test func `the help of run names exactly its options`() {

@@ -57,11 +57,11 @@ struct ZooParsingTests {
     ("S.\n\nbug 1\nbug 2", 4, "\"bug\" is there twice"),
     (
       "S.\n\nbug 1\noracle K", 4,
-      "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\" or \"explorer\""
+      "expected \"oracle\" and letters of A B C D E F G H I J K, or \"trap\" or \"explorer\""
     ),
     (
       "S.\n\noracle", 3,
-      "expected \"oracle\" and letters of A B C D E F G H I J, or \"trap\" or \"explorer\""
+      "expected \"oracle\" and letters of A B C D E F G H I J K, or \"trap\" or \"explorer\""
     ),
     (
       "S.\n\noracle D explorer", 3,

@@ -96,6 +96,16 @@ import Testing
     #expect(ToldRun(trace.lines).lines.contains { $0.text.hasPrefix("rowsRead") })
   }
 
+  /// A copy of an earlier answer came on a subscription. It brought nothing, and counted as
+  /// progress: the subscription ended, and the client asked anew without a wait.
+  @Test func `seed 6229 of streams: an old copy on a subscription brings nothing`() {
+    let (result, trace) = Simulation<StreamsApp>.trace(SimulationConfiguration(seed: 6229))
+    #expect(result.finding == nil)
+    #expect(result.faults[.repeatedAnswer] > 0)
+    let subscribed = ToldRun(trace.lines).lines.filter { $0.text.hasPrefix("batchArrived") }
+    #expect(subscribed.contains { $0.text.contains("live.pausing") })
+  }
+
   /// A proxy refused a push while an older copy was still on its way, and that copy was run. In one
   /// seed the changes behind the first got other IDs, and one took effect twice. In another a
   /// change that had taken effect stayed set aside. The seeds were found anew when worlds began to

@@ -91,8 +91,8 @@
     var state: MutationState?
     /// What the other waits said.
     var isReached = false
-    /// Whether the change was stored at some moment of the wait. A start in the same step may change
-    /// it again.
+    /// Whether the change was stored at some moment of the wait. A start in the same step may
+    /// change it again.
     var wasStored = false
     var task: Task<Void, Never>?
 

@@ -9,8 +9,8 @@ extension World {
     configuration.plant == nil && server.terms.cadence == .waits && server.breachCount == 0
   }
 
-  /// Whether its logs are Zulip's queues, which forget only what was acknowledged. Others may forget
-  /// more, and say when they will give a sign of life.
+  /// Whether its logs are Zulip's queues, which forget only what was acknowledged. Others may
+  /// forget more, and say when they will give a sign of life.
   private static var hasQueues: Bool { Place.self == QueueFinger.self }
 
   /// A poll, before the server takes it; `nil`: it is not judged.
@@ -72,7 +72,8 @@ extension World {
         report(("a wait ends with the news of \(news)", words), exchange.client)
       }
       if World.hasQueues, now > exchange.waitsUntil {
-        report(("a wait ends with a sign of life by \(exchange.waitsUntil)", words), exchange.client)
+        let rule = "a wait ends with a sign of life by \(exchange.waitsUntil)"
+        report((rule, words), exchange.client)
       }
     }
   }
