@@ -72,19 +72,6 @@ struct EventStreamTests {
     #expect(EventStream.advance(place, over: stale) == .incomplete)
   }
 
-  /// Seed 6229: an old copy counted as progress, and ended a subscription again and again.
-  @Test func `a second copy of what is held brings nothing, however old it is`() {
-    var place = StreamPlace(stream: StreamID(1))
-    #expect(place.take(events(0...4), latest: 4) == true)
-    func copy(latest: Int64) -> StreamBatch {
-      StreamBatch(
-        stream: StreamID(1), latest: StreamSequence(latest),
-        steps: events(1...2))
-    }
-    #expect(EventStream.advance(place, over: copy(latest: 2)) == .incomplete)
-    #expect(EventStream.advance(place, over: copy(latest: 4)) == .seen)
-  }
-
   @Test func `what cannot be is a gap or a refusal`() throws {
     let place = StreamPlace(stream: StreamID(1))
     func advance(_ steps: [StreamStep], of stream: UInt64 = 1) -> SyncAdvance<StreamPlace> {

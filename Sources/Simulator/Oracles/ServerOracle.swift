@@ -12,6 +12,8 @@ struct ServerOracle<Place: Finger>: Sendable {
   private struct Log: Sendable {
     /// When it was last opened, or waited on.
     var used: Moment
+    /// Whether it was opened at all; if not, nothing is known of it.
+    var isKnown: Bool
     /// Whether something has happened that may have ended it.
     var mayBeGone = false
     /// The newest number that a client has acknowledged.
@@ -44,7 +46,8 @@ struct ServerOracle<Place: Finger>: Sendable {
   }
 
   mutating func noteUse(of log: Int, at now: Moment) {
-    while logs.count <= log { logs.append(Log(used: now)) }
+    while logs.count <= log { logs.append(Log(used: now, isKnown: false)) }
+    if !logs[log].isKnown { logs[log] = Log(used: now, isKnown: true) }
     logs[log].used = now
   }
 
@@ -71,7 +74,8 @@ struct ServerOracle<Place: Finger>: Sendable {
     defer { note(asked, done, at: now) }
     let words = "\(done), finger \(asked.number) of log \(asked.log)"
     if !asked.isAlive {
-      guard logs.indices.contains(asked.log), !logs[asked.log].mayBeGone,
+      guard logs.indices.contains(asked.log), logs[asked.log].isKnown,
+        !logs[asked.log].mayBeGone,
         now - logs[asked.log].used < lifetime
       else { return nil }
       return ("a log that was followed is there", words)

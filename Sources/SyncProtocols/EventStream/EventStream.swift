@@ -41,7 +41,7 @@ public enum EventStream: SyncProtocol {
     next.latest = max(next.latest, last)
     // A replica's counter may lag. Then it does not know all that there is.
     let isComplete = next.isLevel && batch.latest >= next.latest
-    if next == place { return isComplete ? .seen : .incomplete }
+    if batch.steps.isEmpty, next == place { return isComplete ? .seen : .incomplete }
     return .next(next, first: 0, isComplete: isComplete)
   }
 }

@@ -194,7 +194,7 @@ extension SyncClient {
     case .next(_, let first, _) where first < 0 || first > batch.count:
       // The app's rules point outside the batch. Nothing of it can be believed.
       tell(.failed(id, .malformed), at: now, &effects)
-    case .next(let finger, let first, let isComplete):
+    case .next(let next, let first, let isComplete):
       var local = _local
       var earlier = model.state
       let revision = model.lists.revision
@@ -218,7 +218,9 @@ extension SyncClient {
       // A batch of heartbeats moves the finger, and leaves the model as it is.
       if hasEvents || model.lists.revision != revision { effects.changes.insert(.model) }
       if settings.savesBehind { storage.wantState() }
-      tell(.polled(id, movedTo: finger, isComplete: isComplete), at: now, &effects)
+      // An old copy brings what is held, from a server that may have more. That is no progress.
+      let moved = isComplete || next != finger ? next : nil
+      tell(.polled(id, movedTo: moved, isComplete: isComplete), at: now, &effects)
     }
   }
 
