@@ -56,7 +56,7 @@ struct ZooParsingTests {
     ("S.\n\nbug", 3, "expected \"bug NUMBER\" or \"bug ours\""),
     ("S.\n\nbug 1\nbug 2", 4, "\"bug\" is there twice"),
     (
-      "S.\n\nbug 1\noracle K", 4,
+      "S.\n\nbug 1\noracle L", 4,
       "expected \"oracle\" and letters of A B C D E F G H I J K, or \"trap\" or \"explorer\""
     ),
     (
