@@ -7,12 +7,13 @@ enum Crash {
     Usage: crash [OPTIONS]
 
     Starts a process that follows a server and makes changes at full speed, with all its state in an
-    SQLite file, and kills it (SIGKILL) at random moments, round after round. Every third is frozen
-    first (SIGSTOP), as a suspended app is: a second process must be refused its file, and half of
-    them go on for a moment before they are killed. After each kill the next start must find a state
-    that really existed, at least as new as the last durable one, with every stored mutation. The
-    last process is not killed and must become up to date, with each mutation at the server once and
-    in order. Power loss is not tested.
+    SQLite file, and kills it (SIGKILL) at random moments, round after round. About a third of the
+    processes are first frozen (SIGSTOP), as a suspended app is. If a frozen process has its file
+    open, a second process must be refused it. About half of the frozen ones go on for a moment
+    before they are killed. After each kill the next start must find a state that really existed, at
+    least as new as the last durable one, with every stored mutation. The last process is not killed
+    and must become up to date, with each mutation at the server once and in order. Power loss is
+    not tested.
 
       --rounds N     how many processes are killed (100)
       --seed S       seed for the moments of the kills (1); the system's scheduling still varies
@@ -127,7 +128,9 @@ enum Crash {
       "\(tally.rounds) rounds in \(String(format: "%.1f", tally.seconds)) s: "
         + "\(tally.made) mutations made, \(tally.stored) told to be stored, "
         + "\(tally.pushes) pushes, \(tally.pulls) pulls")
-    print("frozen first \(tally.frozen), of which \(tally.resumed) went on")
+    print(
+      "frozen first \(tally.frozen), of which \(tally.resumed) went on; "
+        + "\(tally.refused) second processes refused")
     print("kills by phase:")
     for phase in Phase.allCases {
       print("  \(tally.kills["\(phase)"] ?? 0)\t\(phase)")

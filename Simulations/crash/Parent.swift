@@ -25,6 +25,8 @@ struct Tally: Codable {
   /// Children that were frozen before they were killed, and those of them that went on in between.
   var frozen = 0
   var resumed = 0
+  /// Second processes that were refused the file of a frozen one.
+  var refused = 0
   /// Starts that found nothing saved.
   var empty = 0
   /// Mutations that were reported as stored, and are missing.
@@ -94,20 +96,22 @@ final class Parent {
   }
 
   /// Ends a child.
-  /// - Parameter file: a file that the child has open; `nil`: it may not have opened it yet.
-  /// - Returns: whether a second process could open the file while the child was frozen.
-  private static func end(_ pid: pid_t, by end: End, holding file: String?) -> Bool {
-    var isOpened = false
+  /// - Parameters:
+  ///   - file: a file that the child has open; `nil`: it may not have opened it yet.
+  ///   - outcome: takes what a second process got that wanted the file of the frozen child.
+  private static func end(
+    _ pid: pid_t, by end: End, holding file: String?, _ outcome: Second.Outcome
+  ) {
     if case .freeze(let rest) = end {
       kill(pid, SIGSTOP)
-      isOpened = file.map(Second.canOpen) ?? false
+      // Before the child is killed, after which its parent looks.
+      if let file { outcome.set(Second.tryToOpen(file)) }
       if let rest {
         kill(pid, SIGCONT)
         usleep(UInt32(rest))
       }
     }
     kill(pid, SIGKILL)
-    return isOpened
   }
 
   /// Runs the last child until it is up to date, for a minute at most.
@@ -161,13 +165,13 @@ final class Parent {
     var phase = Phase.starting
     var level: Level?
     var isTimed = false
-    let isShared = Flag()
+    let second = Second.Outcome()
     while let report = try? Pipeline.receive(Report.self, over: output.fileHandleForReading) {
       if !isTimed, beginning == .firstWord || report.isRestored {
         isTimed = true
         let held = report.isRestored ? file : nil
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) {
-          if Parent.end(pid, by: end, holding: held) { isShared.set() }
+          Parent.end(pid, by: end, holding: held, second)
         }
       }
       switch report {
@@ -182,11 +186,12 @@ final class Parent {
     }
     process.waitUntilExit()
     try judgeExit(process)
-    if isShared.isSet {
+    if let wrong = second.wrong {
       throw Wrong(
-        round: tally.rounds, expected: "a file that only one process has open",
-        found: "a second process that opened it while the first was frozen")
+        round: tally.rounds,
+        expected: "a second process that is refused the file of a frozen one", found: wrong)
     }
+    if second.isRefused { tally.refused += 1 }
     return (phase, level)
   }
 

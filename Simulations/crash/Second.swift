@@ -18,27 +18,35 @@ enum Second {
     }
   }
 
-  /// Starts a second process, and waits for it. Returns whether it got the file, or failed in
-  /// another way than by being refused it.
-  static func canOpen(_ path: String) -> Bool {
+  /// What a second process got, from one thread to another.
+  final class Outcome: Sendable {
+    private let code = Mutex<Int32?>(nil)
+
+    func set(_ code: Int32) { self.code.withLock { $0 = code } }
+
+    var isRefused: Bool { code.withLock { $0 == Second.refused } }
+
+    /// What is wrong; `nil`: it was refused, or there was none.
+    var wrong: String? {
+      switch code.withLock({ $0 }) {
+      case nil, Second.refused: nil
+      case 0: "one that opened it"
+      case let code?: "one that ended with \(code)"
+      }
+    }
+  }
+
+  /// Starts a second process, and waits for it. Returns its exit code; −1: there was none.
+  static func tryToOpen(_ path: String) -> Int32 {
     let process = Process()
     process.executableURL = Bundle.main.executableURL
     process.arguments = ["--second", path]
     do {
       try process.run()
     } catch {
-      return true
+      return -1
     }
     process.waitUntilExit()
-    return process.terminationReason != .exit || process.terminationStatus != refused
+    return process.terminationReason == .exit ? process.terminationStatus : -1
   }
-}
-
-/// A flag that one thread sets and another reads.
-final class Flag: Sendable {
-  private let value = Mutex(false)
-
-  var isSet: Bool { value.withLock { $0 } }
-
-  func set() { value.withLock { $0 = true } }
 }

@@ -93,6 +93,9 @@ extension Simulate {
     for line in report.counterexample { console.out(line) }
     if let count = options.shapes(console) { console.out(ExploreReport.line(of: count, options)) }
     let share = exploration.ending == .closed ? WalkReport(model, options, report, console) : nil
+    if exploration.ending != .closed, options.walks != nil || options.share != nil {
+      console.out("No walks: the world was not explored to its end.")
+    }
     if options.json { console.out(report.json(with: share)) }
     switch exploration.ending {
     case .closed, .depthLimit: return Interrupt.wasAsked ? .interrupted : .success

@@ -32,7 +32,9 @@ struct FailureOptions {
   /// repeated.
   func tell(_ token: RunToken?, _ console: Console) throws(FileError) {
     guard let token else {
-      if isAsked { console.out("No run failed: there is nothing to save, to draw or to measure.") }
+      if isAsked {
+        console.out("No run failed that can be repeated: nothing to save, to draw or to measure.")
+      }
       return
     }
     if hasCurve { tellCurve(of: token, console) }

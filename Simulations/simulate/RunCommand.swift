@@ -38,7 +38,8 @@ extension Simulate {
         --until-failure stop at the first failure
         --seconds N     start no run after N seconds
         --longest-run N
-                        a run that takes longer than N seconds has failed: it never ends (60)
+                        a run that takes longer than N seconds has failed: it counts as one that
+                        never ends (60; more with more --steps)
         --shrink MS     spend at most so many milliseconds on making a failure smaller (1500);
                         0: do not try
         --jobs N        threads (one for each core)

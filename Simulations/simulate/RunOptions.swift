@@ -78,6 +78,8 @@ struct RunOptions {
     if let number = try arguments.number("--seconds", in: 1...Int64(1_000_000)) {
       budget = .seconds(number)
     }
+    // A run with more steps takes longer.
+    longest = .seconds(60) * Int(max(1, configuration.steps / 300))
     if let number = try arguments.number("--longest-run", in: 1...Int64(1_000_000)) {
       longest = .seconds(number)
     }

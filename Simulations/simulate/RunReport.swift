@@ -78,6 +78,11 @@ struct RunReport {
     return lines.joined(separator: "\n")
   }
 
+  /// Whether the failure that is told is a run that took too long.
+  private var tellsUnending: Bool {
+    outcome.unending != nil && statistics.shortestFailure?.seed == outcome.unending
+  }
+
   /// Says which run failed and what was found. Printed before the run is made small, because that
   /// takes a moment.
   var firstWord: String? {
@@ -96,9 +101,7 @@ struct RunReport {
   ///
   /// - Parameter goesOn: called while it is made small; `false` stops with the result so far.
   mutating func shrunk(while goesOn: @escaping (Shrinker) -> Bool) -> Shrunk? {
-    guard statistics.shortestFailure != nil, options.shrinks, outcome.unending == nil else {
-      return nil
-    }
+    guard statistics.shortestFailure != nil, options.shrinks, !tellsUnending else { return nil }
     makeSmall(while: goesOn)
     return small?.shrunk
   }
@@ -112,7 +115,7 @@ struct RunReport {
     }
     // The run is not a function of its seed, so it can be neither made small nor repeated.
     // Nor can one that does not end.
-    if finding.oracle == .determinism || outcome.unending != nil {
+    if finding.oracle == .determinism || tellsUnending {
       return "\n" + RunReport.tell(finding)
     }
     let configuration = options.configuration(ofSeed: failure.seed)

@@ -49,7 +49,7 @@ struct Runner: Sendable {
   var untilFailure = false
   /// No run begins after this time; `nil`: there is no limit.
   var budget: Duration?
-  /// How long one run may take; one that takes longer never ends.
+  /// How long one run may take. One that takes longer counts as one that never ends.
   var longest = Duration.seconds(60)
   /// `nil`: each seed draws its world; if a protocol is named, from that protocol's worlds.
   var world: LibraryWorld?
@@ -59,7 +59,7 @@ struct Runner: Sendable {
     var statistics = RunStatistics()
     var seconds = 0.0
     var wasInterrupted = false
-    /// The seed of a run that did not end. Its thread goes on, so the process has to end soon.
+    /// The seed of a run that took too long. Its thread goes on, so the process has to end soon.
     var unending: UInt64?
   }
 
@@ -67,27 +67,33 @@ struct Runner: Sendable {
   /// enough to keep Ctrl-C and the progress line prompt.
   private static let portion: UInt64 = 16
 
+  /// How often in a second it looks at its jobs.
+  private static let looks = 2
+
   private final class Shared: Sendable {
     let next = Locked<UInt64>(0)
     let outcome = Locked(Outcome())
     let hasFailed = Locked(false)
-    /// The run that each job is busy with, and since when.
-    let busy: Locked<[(seed: UInt64, since: ContinuousClock.Instant)?]>
+    /// The run that each job is busy with, and how often it was seen to be.
+    let busy: Locked<[(seed: UInt64, looks: Int)?]>
     let start = ContinuousClock.now
 
     init(jobs: Int) { busy = Locked(Array(repeating: nil, count: jobs)) }
 
-    func begin(_ seed: UInt64, _ job: Int) {
-      busy.withLock { $0[job] = (seed, ContinuousClock.now) }
-    }
+    func begin(_ seed: UInt64, _ job: Int) { busy.withLock { $0[job] = (seed, 0) } }
 
     func end(_ job: Int) { busy.withLock { $0[job] = nil } }
 
-    /// The seed of a run that has taken longer than this.
-    func unending(after longest: Duration) -> UInt64? {
-      let now = ContinuousClock.now
-      return busy.withLock { busy in
-        busy.lazy.compactMap { $0 }.first { now - $0.since > longest }?.seed
+    /// Looks at all jobs. Returns the seed of a run that was seen more often than this. Looks are
+    /// counted, and not time, because a computer may sleep and a process may be stopped.
+    func look(atMost looks: Int) -> UInt64? {
+      busy.withLock { busy in
+        var unending: UInt64?
+        for job in busy.indices {
+          busy[job]?.looks += 1
+          if let run = busy[job], run.looks > looks { unending = unending ?? run.seed }
+        }
+        return unending
       }
     }
   }
@@ -106,10 +112,11 @@ struct Runner: Sendable {
       return finished
     }
     for thread in threads {
-      while thread.wait(timeout: .now() + .milliseconds(500)) == .timedOut {
+      while thread.wait(timeout: .now() + .milliseconds(1000 / Runner.looks)) == .timedOut {
         let done = shared.outcome.withLock { $0.statistics }
         console.progress(progressLine(done, since: start))
-        if let seed = shared.unending(after: longest) {
+        let looks = Int(longest.components.seconds) * Runner.looks
+        if let seed = shared.look(atMost: looks) {
           console.progress(nil)
           return ended(shared, by: seed)
         }
@@ -121,21 +128,22 @@ struct Runner: Sendable {
     return outcome
   }
 
-  /// The outcome so far, and a run that does not end. A loop in an app's code cannot be stopped.
+  /// The outcome so far, and a run that takes too long. A loop in an app's code cannot be stopped.
+  /// If another run has failed, that one is told: it can be repeated.
   private func ended(_ shared: Shared, by seed: UInt64) -> Outcome {
     var outcome = shared.outcome.withLock { $0 }
     outcome.seconds = seconds(since: shared.start)
     outcome.unending = seed
+    guard outcome.statistics.shortestFailure == nil else { return outcome }
     var result = RunResult(seed: seed)
     result.finding = Finding(
       .liveness, client: nil, at: Moment(milliseconds: 0), expected: "a run ends",
-      found: "after \(longest) it is still in a step")
+      found: "it has taken longer than \(longest) (--longest-run)")
     outcome.statistics.add(result)
     return outcome
   }
 
   private func work(_ shared: Shared, _ job: Int) {
-    var statistics = RunStatistics()
     var configuration = configuration
     while let portion = takePortion(shared) {
       for offset in portion {
@@ -148,13 +156,11 @@ struct Runner: Sendable {
         configuration.world = world ?? LibraryWorld.drawn(by: configuration.seed, of: spoken)
         let twice = Simulation<DirectoryApp>.isRunTwice(offset)
         shared.begin(configuration.seed, job)
-        statistics.add(engine.run(configuration, twice: twice))
+        let result = engine.run(configuration, twice: twice)
         shared.end(job)
-        if untilFailure, statistics.failures > 0 { shared.hasFailed.withLock { $0 = true } }
+        shared.outcome.withLock { $0.statistics.add(result) }
+        if untilFailure, result.finding != nil { shared.hasFailed.withLock { $0 = true } }
       }
-      let done = statistics
-      shared.outcome.withLock { $0.statistics.add(done) }
-      statistics = RunStatistics()
       if Interrupt.wasAsked || isEnough(shared) { return }
     }
   }

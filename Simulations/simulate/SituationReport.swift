@@ -43,7 +43,7 @@ struct SituationReport {
   }
 
   private func names(of situation: Situation) -> [String] {
-    counts.worlds(of: situation).map { LibraryWorld.allCases[$0].rawValue }
+    counts.worlds(of: situation).map { LibraryWorld.named[$0].rawValue }
   }
 
   private func worlds(of situation: Situation) -> String {

@@ -150,7 +150,7 @@ package struct ZulipTruth: ServerTruth {
   private mutating func see() {
     messages = realm.messages.compactMap { message in
       guard let flags = message.flags(of: ZulipTruth.me) else {
-        // A message of a public channel. As long as events tell of it, the workload avoids it.
+        // A message of a public channel. The workload makes none in one that the user follows.
         guard case .channel(let id, _) = message.place, realm.channel(id)?.isPrivate == false
         else { return nil }
         return Seen(message: plain(message, [.read, .historical]), isFollowed: false)

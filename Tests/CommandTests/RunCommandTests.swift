@@ -124,6 +124,17 @@ struct RunCommandTests {
     "--longest-run",
   ]
 
+  @Test func `a run that takes too long is a failure`() {
+    var configuration = SimulationConfiguration(seed: 7)
+    configuration.steps = 30_000
+    let runner = Runner(
+      configuration: configuration, first: 7, seeds: 1, jobs: 1, longest: .zero, world: .directory)
+    let outcome = runner.run(.silent)
+    #expect(outcome.unending == 7)
+    #expect(outcome.statistics.failures == 1)
+    #expect(outcome.statistics.shortestFailure?.finding?.expected == "a run ends")
+  }
+
   @Test func `the help of run names exactly its options`() {
     let flags = [
       "--curve", "--json", "--list-faults", "--list-plants", "--until-failure", "--no-swarm",

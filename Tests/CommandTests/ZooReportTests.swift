@@ -82,7 +82,7 @@ struct ZooReportTests {
     #expect(totals.table.contains("found                 0 of 1"))
     #expect(
       totals.table.contains(
-        "Survived, for seed 405, which found something, fails without it, too: mend that first"))
+        "Survived, because seed 405 fails without the mutant, too: mend that first"))
     let mutants = try #require(try object(totals.json())["mutants"] as? [[String: Any]])
     #expect(mutants.first?["unrelatedSeed"] as? Int == 405)
   }

@@ -325,6 +325,14 @@ import UpdateMachine
     #expect(shelf.bytes("replicas.db.aside-2-wal") == [7, 8, 9])
   }
 
+  @Test func `a log without its file is kept with the newest of several files`() async throws {
+    let shelf = try Shelf()
+    for number in 1...4 { shelf.write([UInt8(number)], to: "replicas.db.aside-\(number)") }
+    shelf.write([4, 5, 6], to: "replicas.db-wal")
+    try await SQLiteFile.open(at: shelf.path).close()
+    #expect(shelf.bytes("replicas.db.aside-4-wal") == [4, 5, 6])
+  }
+
   /// A changed file opens as what was saved, or says that it is damaged. It never opens as anything
   /// else, and never traps.
   @Test func `a changed byte is noticed, or changes no row`() async throws {

@@ -17,7 +17,7 @@ enum Technique: String, CaseIterable, Sendable {
     if self == .explorer { return ["explore", "--json"] }
     let hunt = [
       "run", "--until-failure", "--json", "--jobs", "1", "--seeds", "\(budget.seeds)",
-      "--seconds", "\(budget.seconds)", "--shrink", "\(shrinking)",
+      "--seconds", "\(budget.seconds)", "--shrink", "\(shrinking)", "--longest-run", "20",
     ]
     switch self {
     case .default, .explorer: return hunt
@@ -41,8 +41,7 @@ struct Catch: Sendable {
   /// The number of choices left after the failing run was made small.
   var choicesLeft: Int64?
   var shrinkingMilliseconds: Double?
-  /// Whether it exceeded its time in a run that never ends. No oracle objects to that, so a mutant
-  /// that hangs survives.
+  /// Whether its process exceeded its time, and had to be killed.
   var isHung = false
   /// The number of runs in which nothing objected, if nothing found it.
   var survivedRuns: Int64?
@@ -112,9 +111,9 @@ struct Hunt: Sendable {
     var seconds = 600
   }
 
-  /// The seconds by which a process may exceed its time: for a run that began late, and for
-  /// shrinking.
-  private static let grace = 8
+  /// The seconds by which a process may exceed its time: for a run that began late and does not
+  /// end.
+  private static let grace = 25
   /// The memory limit of a mutant's process, in kilobytes, where the system supports it.
   static let memory = 4_000_000
 
@@ -174,7 +173,7 @@ struct Hunt: Sendable {
   private func fails(_ seed: UInt64, _ place: [String], _ technique: Technique) -> Bool {
     let one = Budget(seeds: 1, seconds: budget.seconds)
     let end = run(0, technique.words(budget: one, shrinking: 0) + place + ["--first", "\(seed)"])
-    return RunAnswer(end.output)?.failure != nil
+    return end.isOverdue || end.code == nil || RunAnswer(end.output)?.failure != nil
   }
 
   /// The words that name a mutant's engine and world.

@@ -65,7 +65,7 @@ struct ZooTotals {
     var words = survivor.isHung ? ", in a run that never ends" : ""
     if survivor.isCutShort { words += ", and its time was up (--seconds) before its seeds were" }
     if let seed = survivor.unrelatedSeed {
-      words += ", for seed \(seed), which found something, fails without it, too: mend that first"
+      words += ", because seed \(seed) fails without the mutant, too: mend that first"
     }
     if survivor.isReached == false {
       words += ", because the world \(survivor.mutant.huntedIn) does not enter the changed code"

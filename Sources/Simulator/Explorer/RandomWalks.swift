@@ -106,8 +106,8 @@ package final class RandomWalks<Model: ExplorableModel> {
       state = begin(random.below(initial.count))
     }
     var idle = 0
-    for _ in 0..<length where idle <= Self.patience {
-      guard gather(from: state) > 0 else { break }
+    for _ in 0..<length {
+      guard idle <= Self.patience, gather(from: state) > 0 else { break }
       let (choice, news) = leastVisited()
       // What is being repeated is remembered already.
       if news > 1, !isRepeated { remember() }

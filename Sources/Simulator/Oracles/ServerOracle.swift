@@ -30,7 +30,7 @@ struct ServerOracle<Place: Finger>: Sendable {
     var log: Int
     var number: Int64
     var isAlive: Bool
-    /// Whether the server gave this finger, and still retains what came after it.
+    /// Whether the finger is of an opened log, and not older than what clients have acknowledged.
     var isKnown: Bool
     /// When the first change after the finger was announced; `nil`: there is none.
     var news: Moment?
@@ -57,14 +57,15 @@ struct ServerOracle<Place: Finger>: Sendable {
     if logs.indices.contains(log) { logs[log].mayBeGone = true }
   }
 
-  /// All logs may be gone from now on.
-  mutating func noteRestart() {
+  /// The server restarts. If it keeps no logs, all that there are may be gone from now on.
+  mutating func noteRestart(keepingLogs: Bool) {
     mayEndWaits = true
+    if keepingLogs { return }
     for log in logs.indices { logs[log].mayBeGone = true }
   }
 
   func isKnown(_ number: Int64, in log: Int) -> Bool {
-    !logs.indices.contains(log) || number >= logs[log].acknowledged
+    logs.indices.contains(log) && logs[log].isKnown && number >= logs[log].acknowledged
   }
 
   /// What is wrong with an answer to a poll.
@@ -82,7 +83,7 @@ struct ServerOracle<Place: Finger>: Sendable {
     }
     switch done {
     case .waits:
-      if !asked.waits { return ("who does not wait is answered", words) }
+      if !asked.waits { return ("a poll that does not wait is answered at once", words) }
       return asked.news == nil ? nil : ("a wait is answered as soon as there is news", words)
     case .told(let isEmpty):
       if asked.waits, isEmpty { return ("a wait is held until there is news", words) }

@@ -27,8 +27,8 @@ public enum Oracle: String, CaseIterable, Hashable, Sendable {
   case durability = "I durability"
   /// J: no effect that the driver cannot perform; the machine's own invariants.
   case walls = "J walls"
-  /// K: a server without a planted bug holds what waits until there is news, and no longer; it
-  /// refuses no finger that it gave, and loses no log without a reason.
+  /// K: a server without a planted bug answers a poll that waits when there is news or a sign of
+  /// life is due; it refuses no finger that it gave, and loses no log without a reason.
   case server = "K server"
   /// No letter: what an app itself says of its users' view (``SimulatedOfflineApp``).
   case app = "app's objection"

@@ -40,8 +40,8 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case changeLog = "change-log"
   }
 
-  /// The index of this world in `allCases`.
-  package var number: Int { LibraryWorld.allCases.firstIndex(of: self) ?? 0 }
+  /// The index of this world in ``named``.
+  package var number: Int { LibraryWorld.named.firstIndex(of: self) ?? 0 }
 
   /// The protocol of this world.
   package var spoken: SpokenProtocol {

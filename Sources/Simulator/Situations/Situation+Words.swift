@@ -112,7 +112,7 @@ extension Situation {
     ),
     (
       .failureWithoutBanner, "failure-without-banner",
-      "A poll fails, and the outage is still too short to be told."
+      "A poll fails, and the app still says that it is connected."
     ),
     (
       .refreshInBackground, "refresh-in-background",

@@ -58,12 +58,12 @@ where Sync.Batch.Event == Model.Event {
     /// The claim after the last input.
     var claim: Freshness.Claim?
     var registeredAt: Moment?
-    /// Whether the last failure of the machine was a rate limit.
+    /// Whether the last answer that the machine awaited was a rate limit.
     var wasLimited = false
     var hasLoadFailed = false
     var hasSaveFailed = false
-    /// The greatest number of a request of each part when the user last logged out.
     var isLoggedOut = false
+    /// The greatest number of a request of each part; and the same when the user last logged out.
     var asked: [UInt64] = [0, 0, 0, 0]
     var askedBeforeLogOut: [UInt64] = [0, 0, 0, 0]
 

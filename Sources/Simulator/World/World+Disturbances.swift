@@ -77,7 +77,7 @@ extension World {
   }
 
   private mutating func restartServer(keepingQueues: Bool) {
-    serverOracle.noteRestart()
+    serverOracle.noteRestart(keepingLogs: keepingQueues && World.hasQueues)
     server.restart(keepingQueues: keepingQueues, at: now)
     isServerDown = true
     agenda.add(

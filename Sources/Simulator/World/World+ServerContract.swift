@@ -11,7 +11,7 @@ extension World {
 
   /// Whether its logs are Zulip's queues, which forget only what was acknowledged. Others may
   /// forget more, and say when they will give a sign of life.
-  private static var hasQueues: Bool { Place.self == QueueFinger.self }
+  static var hasQueues: Bool { Place.self == QueueFinger.self }
 
   /// A poll, before the server takes it; `nil`: it is not judged.
   func asked(_ finger: Place, waits: Bool) -> ServerOracle<Place>.Asked? {
@@ -55,7 +55,7 @@ extension World {
     guard judgesServer else { return }
     for wait in ended where World.hasQueues && !serverOracle.mayEndWaits {
       let exchange = exchanges[Int(wait.waiter & 0xFFFF_FFFF)]
-      guard case .batch(let batch) = wait.reply, case .poll(let finger, _) = exchange.kind,
+      guard exchange.generation == wait.waiter >> 32, case .batch(let batch) = wait.reply, case .poll(let finger, _) = exchange.kind,
         Server.Sync.advance(finger, over: batch) == .seen, now < exchange.waitsUntil
       else { continue }
       report(("a wait ends when there is something to tell", "\(batch)"), exchange.client)

@@ -218,7 +218,7 @@ extension SyncClient {
       // A batch of heartbeats moves the finger, and leaves the model as it is.
       if hasEvents || model.lists.revision != revision { effects.changes.insert(.model) }
       if settings.savesBehind { storage.wantState() }
-      // An old copy brings what is held, from a server that may have more. That is no progress.
+      // A repeated old answer leaves the finger where it is, and more may be waiting: no progress.
       let moved = isComplete || next != finger ? next : nil
       tell(.polled(id, movedTo: moved, isComplete: isComplete), at: now, &effects)
     }

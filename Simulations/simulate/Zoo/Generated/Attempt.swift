@@ -40,7 +40,6 @@ struct Attempt: Sendable {
     let rates: [(LibraryWorld, value: Int, actor: Int)] = [
       (.directory, 1070, 109), (.messages, 154, 39), (.posts, 83, 28), (.ledger, 79, 38),
       (.records, 47, 24), (.tables, 62, 31), (.streams, 11, 8), (.tasks, 36, 19),
-      // Estimated from a debug build, by what the two worlds before it gain from a release build.
       (.zulip, 27, 13),
     ]
     var all: [Attempt] = []

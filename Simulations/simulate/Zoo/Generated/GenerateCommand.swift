@@ -12,19 +12,20 @@ extension Simulate {
       coreSeconds: options.coreSeconds, jobs: options.jobs)
     let reach = try hunt.reach(copy.bodies.count, console)
     if Interrupt.wasAsked { return .interrupted }
+    let tests = options.asksUnitTests ? try UnitTests(in: copy.package, console) : nil
+    if Interrupt.wasAsked { return .interrupted }
     var catches = hunt.hunt(copy.compiled, copy.bodies, reach, console)
-    if options.asksUnitTests, !Interrupt.wasAsked {
-      let tests = try UnitTests(in: copy.package, console)
-      for (index, survivor) in catches.enumerated() where !survivor.isFound {
+    for index in catches.indices {
+      catches[index].equivalence = copy.equivalents.argument(for: catches[index].mutant)
+    }
+    if let tests {
+      for (index, survivor) in catches.enumerated() where survivor.counts && !survivor.isFound {
         if Interrupt.wasAsked { break }
         console.progress("zoo: unit tests are asked about \(survivor.mutant.name)")
         let number = Schemata.number(of: survivor.mutant.name)
         catches[index].unitTest = tests.failing(with: number)
       }
       console.progress(nil)
-    }
-    for index in catches.indices {
-      catches[index].equivalence = copy.equivalents.argument(for: catches[index].mutant)
     }
     let report = GeneratedReport(
       seed: options.seed, coreSeconds: options.coreSeconds, sites: sites,

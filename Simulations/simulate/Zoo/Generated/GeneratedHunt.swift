@@ -22,7 +22,9 @@ struct GeneratedCatch: Sendable {
   var equivalence: String?
 
   var isFound: Bool { oracle != nil }
-  /// Whether a check of the simulator objects. Nothing objects to a run that never ends.
+  /// Whether it is a bug, as far as anybody knows, and one that something enters.
+  var counts: Bool { !reached.isEmpty && equivalence == nil }
+  /// Whether a check of the simulator objects. A process that had to be killed was not told of.
   var isFoundBySimulation: Bool { attempt?.kind == .simulation && oracle != "hang" }
 }
 
@@ -134,7 +136,7 @@ struct GeneratedHunt: Sendable {
   private func fails(_ seed: UInt64, _ attempt: Attempt, _ variant: [String]) -> Bool {
     let words = attempt.words(from: Int(seed), 1) + variant
     let end = run(attempt, words, mutant: 0, reach: nil, seconds: 1)
-    return RunAnswer(end.output)?.failure != nil
+    return end.isOverdue || end.code == nil || RunAnswer(end.output)?.failure != nil
   }
 
   /// In which order attempts are made, and with which seeds: each world for a twelfth of its share;

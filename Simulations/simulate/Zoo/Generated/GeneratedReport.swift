@@ -22,7 +22,7 @@ struct GeneratedReport {
     var equivalent = 0
     var foundBySimulation = 0
     var found = 0
-    /// What only unit tests find. It need not be reached by anything else.
+    /// Of those that survived, what unit tests find.
     var foundByUnitTests = 0
     var survived = 0
 
