@@ -93,7 +93,11 @@ struct ZooParsingTests {
       "S.\n\nbug 1\noracle A\nin Sources/A.swift", 5,
       "expected lines that begin with \"-\" and \"+\""
     ),
-    ("S.\n\nhello", 3, "expected bug, oracle, engine, world, in, \"-\" or \"+\", found \"hello\""),
+    ("S.\n\nfirst of all", 3, "expected \"first SEED\""),
+    (
+      "S.\n\nhello", 3,
+      "expected bug, oracle, engine, world, first, in, \"-\" or \"+\", found \"hello\""
+    ),
   ])
   func `an invalid file is reported with the line`(text: String, line: Int, message: String) {
     #expect(throws: Mutant.Malformed(line: line, message: message)) {

@@ -96,6 +96,15 @@ import Testing
     #expect(ToldRun(trace.lines).lines.contains { $0.text.hasPrefix("rowsRead") })
   }
 
+  /// Changes that had become one were edited into something that had no effect. The undo made the
+  /// inverse of the last of them, and took back what nobody had done.
+  @Test func `seed 4777 of the ledger: an edited change has no inverse of another`() {
+    let (result, trace) = Simulation<LedgerApp>.trace(SimulationConfiguration(seed: 4777))
+    #expect(result.finding == nil)
+    #expect(result.faults[.undo] > 0)
+    #expect(ToldRun(trace.lines).lines.contains { $0.text.contains("the user makes reserve of") })
+  }
+
   /// A copy of an earlier answer came on a subscription. It brought nothing, and counted as
   /// progress: the subscription ended, and the client asked anew without a wait.
   @Test func `seed 6229 of streams: an old copy on a subscription brings nothing`() {

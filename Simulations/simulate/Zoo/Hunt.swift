@@ -153,9 +153,10 @@ struct Hunt: Sendable {
   private func hunt(_ mutant: Mutant, _ technique: Technique) -> Catch {
     if technique == .explorer, mutant.engine == .actor { return Catch(mutant) }
     let start = ContinuousClock.now
+    let first = technique == .explorer ? [] : ["--first", "\(mutant.first)"]
     let end = run(
       Schemata.number(of: mutant.name),
-      technique.words(budget: budget, shrinking: shrinking) + place(of: mutant, technique))
+      technique.words(budget: budget, shrinking: shrinking) + place(of: mutant, technique) + first)
     let milliseconds = (ContinuousClock.now - start).milliseconds
     var result = Hunt.reading(end, of: mutant, technique, milliseconds: milliseconds)
     if let seed = result.seed, fails(seed, place(of: mutant, technique), technique) {

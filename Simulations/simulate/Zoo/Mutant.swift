@@ -14,6 +14,8 @@ struct Mutant: Equatable, Sendable {
   var engine = Engine.value
   /// The world to hunt it in; `nil`: the changed files decide.
   var named: LibraryWorld?
+  /// The seed with which the hunt begins.
+  var first: UInt64 = 1
   var hunks: [Hunk] = []
 
   /// One change: the lines to search for, which must occur once, and their replacement.
@@ -144,6 +146,10 @@ private struct MutantParser {
     case ("world", _):
       let names = LibraryWorld.named.map(\.rawValue).joined(separator: ", ")
       throw malformed("expected \"world\" and one of \(names)")
+    case ("first", let seed?) where words.count == 2 && UInt64(seed) != nil:
+      mutant.first = UInt64(seed) ?? 1
+    case ("first", _):
+      throw malformed("expected \"first SEED\"")
     case ("in", let path?) where words.count == 2:
       guard path.hasPrefix("Sources/"), path.hasSuffix(".swift"), !path.contains("..") else {
         throw malformed("expected a file like Sources/UpdateMachine/Machine/Machine.swift")
@@ -151,7 +157,7 @@ private struct MutantParser {
       file = path
       seen.insert("in")
     default:
-      throw malformed("expected bug, oracle, engine, world, in, \"-\" or \"+\", found \"\(line)\"")
+      throw malformed("expected bug, oracle, engine, world, first, in, \"-\" or \"+\", found \"\(line)\"")
     }
   }
 }

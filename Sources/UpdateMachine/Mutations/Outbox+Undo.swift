@@ -153,13 +153,14 @@ extension Outbox {
   }
 
   /// Notes an edit: the inverse is another now, and what was coalesced is one change. An undo that
-  /// is edited is a change of its own.
+  /// is edited is a change of its own. What has no effect here after the edit cannot be undone, for
+  /// what would take it back is not known: its former inverse is of another change.
   mutating func noteEdited(_ ticket: MutationTicket, over confirmed: Change.State) {
     guard let index = index(of: ticket) else { return }
     let pending = queue[index]
     let former = history.undo.last { $0.isUndoing(pending.tickets) }
     history.remove(pending.tickets)
-    guard let inverse = inverse(at: index, over: confirmed) ?? former?.next else { return }
+    guard let inverse = inverse(at: index, over: confirmed) else { return }
     let entry = Entry(
       pending.ticket, name: pending.change.name, next: inverse, undone: pending.ticket,
       version: version)
