@@ -157,7 +157,8 @@ private struct MutantParser {
       file = path
       seen.insert("in")
     default:
-      throw malformed("expected bug, oracle, engine, world, first, in, \"-\" or \"+\", found \"\(line)\"")
+      throw malformed(
+        "expected bug, oracle, engine, world, first, in, \"-\" or \"+\", found \"\(line)\"")
     }
   }
 }

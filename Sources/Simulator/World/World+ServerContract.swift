@@ -55,7 +55,8 @@ extension World {
     guard judgesServer else { return }
     for wait in ended where World.hasQueues && !serverOracle.mayEndWaits {
       let exchange = exchanges[Int(wait.waiter & 0xFFFF_FFFF)]
-      guard exchange.generation == wait.waiter >> 32, case .batch(let batch) = wait.reply, case .poll(let finger, _) = exchange.kind,
+      guard exchange.generation == wait.waiter >> 32, case .batch(let batch) = wait.reply,
+        case .poll(let finger, _) = exchange.kind,
         Server.Sync.advance(finger, over: batch) == .seen, now < exchange.waitsUntil
       else { continue }
       report(("a wait ends when there is something to tell", "\(batch)"), exchange.client)

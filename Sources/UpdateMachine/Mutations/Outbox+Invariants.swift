@@ -16,7 +16,9 @@ extension Outbox {
       for entry in entries {
         if entry.place <= place { return violated("what can be undone is in the order of places") }
         place = entry.place
-        if entry.ticket > lastTicket { return violated("no undo is of a change after the last one made") }
+        if entry.ticket > lastTicket {
+          return violated("no undo is of a change after the last one made")
+        }
         if entry.version > version { return violated("no undo is newer than the outbox") }
       }
       if entries.count > UndoHistory<Change>.maximum {
