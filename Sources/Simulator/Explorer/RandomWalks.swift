@@ -32,10 +32,9 @@ package final class RandomWalks<Model: ExplorableModel> {
   @usableFromInline var visits: [UInt8]
   /// The walks to repeat: which of the initial states, and for each step which of the enabled ones.
   @usableFromInline var corpus: [[UInt16]] = []
-  /// The walk that is being taken, without its loops, and where each state on it is.
+  /// The walk that is being taken, without its loops, and the states on it.
   @usableFromInline var path: [UInt16] = []
   @usableFromInline var trail: [UInt64] = []
-  @usableFromInline var places: [UInt64: Int] = [:]
   /// The successors of one state.
   @usableFromInline var nexts: [Model.State] = []
 
@@ -123,7 +122,6 @@ package final class RandomWalks<Model: ExplorableModel> {
     let state = initial[number]
     path.removeAll(keepingCapacity: true)
     trail.removeAll(keepingCapacity: true)
-    places.removeAll(keepingCapacity: true)
     note(number, state.fingerprint)
     visit(state)
     return state
@@ -166,12 +164,10 @@ package final class RandomWalks<Model: ExplorableModel> {
   /// Adds a step to the walk that is being taken. A loop is left out, so that it is not repeated.
   @inlinable
   func note(_ choice: Int, _ fingerprint: UInt64) {
-    if let place = places[fingerprint] {
-      for left in trail[(place + 1)...] { places[left] = nil }
+    if let place = trail.lastIndex(of: fingerprint) {
       trail.removeLast(trail.count - place - 1)
       path.removeLast(path.count - place - 1)
     } else {
-      places[fingerprint] = trail.count
       trail.append(fingerprint)
       path.append(UInt16(truncatingIfNeeded: choice))
     }

@@ -21,8 +21,8 @@ struct ServerOracle<Place: Finger>: Sendable {
   }
 
   private var logs: [Log] = []
-  /// Whether waits may end now although there is nothing to tell: another client asked, the log was
-  /// ended, or the server restarted.
+  /// Whether a wait may end now without news. It may after another poll of its log, after the end
+  /// of its log, and after a restart.
   var mayEndWaits = false
 
   /// What is known of a poll before the server takes it.
