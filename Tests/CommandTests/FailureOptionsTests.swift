@@ -72,7 +72,9 @@ struct FailureOptionsTests {
       let file = "\(folder)/none.scenario"
       let run = CommandRun("run --seeds 2 --curve --save \(file)")
       #expect(run.code == .success)
-      #expect(run.output.last == "No run failed: there is nothing to save, to draw or to measure.")
+      #expect(
+        run.output.last
+          == "No run failed that can be repeated: nothing to save, to draw or to measure.")
       #expect(!FileManager.default.fileExists(atPath: file))
     }
   }
