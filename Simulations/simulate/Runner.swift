@@ -51,6 +51,8 @@ struct Runner: Sendable {
   var budget: Duration?
   /// How long one run may take. One that takes longer counts as one that never ends.
   var longest = Duration.seconds(60)
+  /// How often it looks at its jobs.
+  var look = Duration.milliseconds(500)
   /// `nil`: each seed draws its world; if a protocol is named, from that protocol's worlds.
   var world: LibraryWorld?
   var spoken: LibraryWorld.SpokenProtocol?
@@ -66,9 +68,6 @@ struct Runner: Sendable {
   /// The number of seeds that a job takes at a time: enough to make taking them cheap, and few
   /// enough to keep Ctrl-C and the progress line prompt.
   private static let portion: UInt64 = 16
-
-  /// How often in a second it looks at its jobs.
-  private static let looks = 2
 
   private final class Shared: Sendable {
     let next = Locked<UInt64>(0)
@@ -111,11 +110,12 @@ struct Runner: Sendable {
       thread.start()
       return finished
     }
+    let looks = Int(longest / look)
+    let pause = look / .seconds(1)
     for thread in threads {
-      while thread.wait(timeout: .now() + .milliseconds(1000 / Runner.looks)) == .timedOut {
+      while thread.wait(timeout: .now() + pause) == .timedOut {
         let done = shared.outcome.withLock { $0.statistics }
         console.progress(progressLine(done, since: start))
-        let looks = Int(longest.components.seconds) * Runner.looks
         if let seed = shared.look(atMost: looks) {
           console.progress(nil)
           return ended(shared, by: seed)

@@ -128,7 +128,8 @@ struct RunCommandTests {
     var configuration = SimulationConfiguration(seed: 7)
     configuration.steps = 30_000
     let runner = Runner(
-      configuration: configuration, first: 7, seeds: 1, jobs: 1, longest: .zero, world: .directory)
+      configuration: configuration, first: 7, seeds: 1, jobs: 1, longest: .zero,
+      look: .milliseconds(5), world: .directory)
     let outcome = runner.run(.silent)
     #expect(outcome.unending == 7)
     #expect(outcome.statistics.failures == 1)
