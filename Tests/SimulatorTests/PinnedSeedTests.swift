@@ -105,6 +105,33 @@ import Testing
     #expect(ToldRun(trace.lines).lines.contains { $0.text.contains("the user makes reserve of") })
   }
 
+  /// An undo was refused by a proxy and tried again. Then the server refused an earlier change, which
+  /// calls back all behind it, and the undone change. The undo kept the mark that the server might
+  /// have a copy, and was sent again alone.
+  @Test func `seed 6769 of the ledger: a refusal leaves no copy behind it`() {
+    let (result, trace) = Simulation<LedgerApp>.trace(SimulationConfiguration(seed: 6769))
+    #expect(result.finding == nil)
+    #expect(result.faults[.undo] > 0 && result.faults[.rejectedRequest] > 0)
+    #expect(
+      ToldRun(trace.lines).lines.contains { $0.text.contains("refused 18 (unlucky)") })
+  }
+
+  /// A checker's mistake: an insert was redone after others had updated the object. It keeps what
+  /// its maker had seen, so it may lose against them.
+  @Test func `seed 1556 of streams: what is redone unsent may lose against what came since`() {
+    let (result, trace) = Simulation<StreamsApp>.trace(SimulationConfiguration(seed: 1556))
+    #expect(result.finding == nil)
+    #expect(ToldRun(trace.lines).lines.contains { $0.text.contains("the user redoes") })
+  }
+
+  /// A checker's mistake: one answer brought a change that the law dropped when it came, and an
+  /// event with an earlier place that made its object anew.
+  @Test func `seed 992 of streams: what is overruled may take effect by a later event`() {
+    let (result, trace) = Simulation<StreamsApp>.trace(SimulationConfiguration(seed: 992))
+    #expect(result.finding == nil)
+    #expect(ToldRun(trace.lines).lines.contains { $0.text.contains(", 32 events") })
+  }
+
   /// A copy of an earlier answer came on a subscription. It brought nothing, and counted as
   /// progress: the subscription ended, and the client asked anew without a wait.
   @Test func `seed 6229 of streams: an old copy on a subscription brings nothing`() {

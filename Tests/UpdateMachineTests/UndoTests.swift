@@ -189,6 +189,24 @@ import Testing
     }
   }
 
+  /// Seed 6769 of the ledger. The server runs nothing behind what it refuses, whatever has left.
+  @Test mutating func `an undo that was tried again goes with what the server then refuses`() throws
+  {
+    let ticket = try typist.make(.type("a", "Milk"))
+    typist.send()
+    try typist.undo()
+    typist.feed(.answered(typist.push!.id, .accepted))
+    typist.send()
+    #expect(typist.push!.mutations.map(\.ticket) == [MutationTicket(2)])
+    typist.feed(.failed(typist.push!.id, .rejected(RejectionCode("NO")), hasLeft: true))
+    typist.feed(.retried(MutationTicket(2)))
+    #expect(typist.local.outbox.mayHaveCopy(of: MutationTicket(2)))
+    typist.last = MutationID(1)
+    typist.pull(refusal: MutationRefusal(MutationID(1)))
+    #expect(typist.local.outbox.isEmpty && typist.shown == [:])
+    #expect(typist.local.outbox.state(of: ticket) == .discarded)
+  }
+
   @Test mutating func `what is refused after it was redone waits for the user`() throws {
     let ticket = try typist.make(.type("a", "Milk"))
     typist.send()

@@ -93,22 +93,32 @@ package struct StreamsLaw: ConflictLaw {
   package func isConfirmed(_ made: Made, _ book: Book) -> Bool { written(made) != nil }
 
   /// The rule must drop it, or its object be gone, at least once all is there that its maker had
-  /// seen. The user may have made the object anew later.
+  /// seen: now, or when its event came. The user may have made the object anew later. And an event
+  /// that comes later may have an earlier place in causal order, and bring the object back.
   package func canOverrule(_ made: Made, _ book: Book) -> Bool {
     let change = made.change
     let earlier = local.outbox.pending.filter { $0.refusal == nil }.map { $0.change }.filter {
       ($0.preceding, $0.clientSequence) < (change.preceding, change.clientSequence)
     }
-    let shown = shown(with: earlier + [change], through: change.preceding)
-    return shown.dropped[change.id] == true || !shown.objects.contains(change.key)
+    if isDropped(change, in: shown(with: earlier + [change], through: change.preceding)) {
+      return true
+    }
+    return written(made).map { isDropped(change, in: shown(through: $0.sequence)) } ?? false
+  }
+
+  private func isDropped(_ change: StreamChange, in shown: ShownStream) -> Bool {
+    shown.dropped[change.id] == true || !shown.objects.contains(change.key)
+  }
+
+  private func shown(through last: StreamSequence) -> ShownStream {
+    truth.shown(through: Int(last.number) + 1, and: [], by: truth.law)
   }
 
   /// It must have an effect, now or when its event came.
   package func canAcknowledge(_ made: Made) -> Bool {
     guard let event = written(made) else { return true }  // It is not confirmed: see above.
     return [event.sequence, model.state.latest].contains {
-      let shown = truth.shown(through: Int($0.number) + 1, and: [], by: truth.law)
-      return shown.dropped[made.change.id] != true
+      shown(through: $0).dropped[made.change.id] != true
     }
   }
 }

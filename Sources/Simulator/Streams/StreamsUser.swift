@@ -138,10 +138,13 @@ package struct StreamsUser: ReconsideringUser {
     from before: Body, to after: Body
   ) {
     judgeReversal(change, of: undone)
-    // What is redone before it ever left keeps its sight.
+    // What is redone before it ever left keeps its sight. So it may lose against what others have
+    // done since.
     let former = memory.made.first { $0.isDiscarded && $0.change.id == change.id }?.change
     memory.forgetDiscarded(change)
-    if let view = after.local?.view.state { noteSight(of: change, in: view) }
+    if let view = after.local?.view.state, former == nil || change.preceding == view.latest {
+      noteSight(of: change, in: view)
+    }
     note(ticket, editing: nil, redoing: former, from: before, to: after)
     if let undone { memory.noteReversal(ticket, of: undone) }
   }

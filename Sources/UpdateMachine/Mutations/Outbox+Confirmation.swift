@@ -183,13 +183,15 @@ extension Outbox {
   /// never left, as far as the server is concerned, and will get IDs above this one.
   ///
   /// A server that counts no IDs may have run an earlier copy of what it refuses now, or of those
-  /// after it. So each that was out before keeps the mark that there may be a copy.
+  /// after it. So each that was out before gets the mark that there may be a copy. One that counts
+  /// them runs no copy of those after it any more, whatever came of the pushes that they were in. So
+  /// they lose that mark.
   mutating func refuse(
     at index: Int, _ refusal: MutationRefusal, at now: Moment = .distantPast
   ) {
     let pending = queue.remove(at: index)
     for later in index..<queue.count where countsIDs || !queue[later].isAccepted {
-      if !countsIDs, queue[later].isSent { queue[later].mayHaveCopy = true }
+      if queue[later].isSent || queue[later].isAccepted { queue[later].mayHaveCopy = !countsIDs }
       queue[later].stage = .unsent
     }
     if countsIDs {
