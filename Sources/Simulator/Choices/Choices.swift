@@ -51,6 +51,8 @@ public struct Choices: Sendable {
     case updates
     /// Which worlds have users who undo, and when they do.
     case undo
+    /// Which worlds are hasty, and what happens in them while an answer is awaited.
+    case haste
   }
 
   /// One recorded draw: its stream and its value.

@@ -18,6 +18,9 @@ struct FaultPlan: Sendable {
   var disturbanceGap: Int64
   /// How many messages in 64 a fault strikes.
   var strength: UInt64
+  /// Whether something happens to clients while they wait for an answer or for their disk. Two
+  /// things that are far apart in other worlds come together here.
+  var isHasty = false
 
   /// The enabled faults, grouped by when they strike.
   var outgoing: [Fault] = []
@@ -60,6 +63,7 @@ struct FaultPlan: Sendable {
       if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
       if !isSwarm || choices.happens(fault.stream, 1, in: 3) { add(fault) }
     }
+    isHasty = allowed != .none && choices.happens(.haste, 1, in: 8)
     if faults.contains(.smallPushes) { pushMaximum = choices.pick(.updates, [4, 2, 1]) }
     if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
       server.requestsPerWindow = choices.pick(.swarm, [20, 6, 60])
@@ -119,6 +123,7 @@ struct FaultPlan: Sendable {
   mutating func calm() {
     faults = .none
     pushMaximum = nil
+    isHasty = false
     outgoing = []
     answering = []
     incoming = []

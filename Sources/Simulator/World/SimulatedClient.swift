@@ -261,4 +261,6 @@ enum Incident: Sendable {
   case isStartedAgain
   /// After the faults: the user wants to see the app up to date.
   case isLookedAt
+  /// In a hasty world: the user acts, or something goes wrong.
+  case isStruck
 }

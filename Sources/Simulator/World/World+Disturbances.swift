@@ -27,7 +27,10 @@ extension World {
     armPlant()
     let fault = choices.pick(.faults, faultPlan.disturbances)
     if !endsProcesses, fault == .crash || fault == .abandonedClient { return }
-    let client = Int(choices.draw(.faults, below: UInt64(clients.count)))
+    disturb(fault, Int(choices.draw(.faults, below: UInt64(clients.count))))
+  }
+
+  private mutating func disturb(_ fault: Fault, _ client: Int) {
     if isTraced {
       note("fault", "\(fault.name), \(who(client))", about: fault.isOfServer ? nil : client)
     }
@@ -39,6 +42,44 @@ extension World {
     deliverFinished()
     scheduleServer()
   }
+
+  // MARK: Hasty worlds
+
+  /// A client has just begun something. In a hasty world something else may happen to it before
+  /// that ends.
+  ///
+  /// - Parameter delay: how many milliseconds it takes; `nil`: a trip to the server and back.
+  mutating func mayHappenMeanwhile(to client: Int, within delay: Int64? = nil) {
+    guard faultPlan.isHasty, phase == .stormy, choices.happens(.haste, 1, in: 6) else { return }
+    let most = delay ?? choices.pick(.haste, faultPlan.latencies) * 2
+    agenda.add(
+      .happens(client: client, .isStruck),
+      at: now + .milliseconds(choices.draw(.haste, in: 0...most)))
+  }
+
+  /// The user acts, or something goes wrong, for a short time.
+  private mutating func isStruck(_ client: Int) -> Bool {
+    guard phase == .stormy else { return false }
+    if App.User.acts, clients[client].isRunning, now >= clients[client].asleepUntil,
+      choices.happens(.haste, 1, in: 3)
+    {
+      act(client)
+      return true
+    }
+    guard !faultPlan.disturbances.isEmpty else { return false }
+    let fault = choices.pick(.haste, faultPlan.disturbances)
+    areBrief = true
+    disturb(fault, client)
+    areBrief = false
+    return true
+  }
+
+  /// How many milliseconds a disturbance lasts.
+  private mutating func span(_ stream: Choices.Stream, _ spans: [Int64]) -> Int64 {
+    areBrief ? choices.draw(.haste, in: 1...1000) : choices.pick(stream, spans)
+  }
+
+  // MARK: What goes wrong
 
   private mutating func strikesServer(_ fault: Fault, near client: Int) -> Bool {
     switch fault {
@@ -60,7 +101,7 @@ extension World {
       server.interrupt(queue)
     case .unsupportedServer:
       isUnsupported = true
-      let end = now + .milliseconds(choices.pick(.faults, [5000, 60_000, 600_000]))
+      let end = now + .milliseconds(span(.faults, [5000, 60_000, 600_000]))
       agenda.add(.serverIsSupportedAgain, at: end)
       for client in clients.indices {
         let patience = TimeSpan.milliseconds(choices.draw(.users, in: 0...30_000))
@@ -81,7 +122,7 @@ extension World {
     server.restart(keepingQueues: keepingQueues, at: now)
     isServerDown = true
     agenda.add(
-      .serverRecovers, at: now + .milliseconds(choices.pick(.faults, [500, 5000, 30_000])))
+      .serverRecovers, at: now + .milliseconds(span(.faults, [500, 5000, 30_000])))
   }
 
   private mutating func strikesConnection(_ fault: Fault, _ client: Int) -> Bool {
@@ -92,7 +133,7 @@ extension World {
       let isSilent = choices.happens(.faults, 1, in: 2)
       clients[client].connection = isSilent ? .silent : .refused
       if !isSilent { _ = breakConnection(client) }
-      let end = now + .milliseconds(choices.pick(.faults, [2000, 40_000, 600_000]))
+      let end = now + .milliseconds(span(.faults, [2000, 40_000, 600_000]))
       agenda.add(.happens(client: client, .reconnects), at: end)
       if choices.happens(.users, 1, in: 2) {
         agenda.add(.happens(client: client, .changesNetwork), at: end + .milliseconds(1))
@@ -107,7 +148,7 @@ extension World {
       clients[client].isRevoked = true
       agenda.add(
         .happens(client: client, .getsCredentials),
-        at: now + .milliseconds(choices.pick(.faults, [5000, 60_000, 900_000])))
+        at: now + .milliseconds(span(.faults, [5000, 60_000, 900_000])))
     case .networkChanges:
       for change in 0...choices.draw(.users, in: 0...3) {
         agenda.add(.happens(client: client, .changesNetwork), at: now + .milliseconds(change * 150))
@@ -134,20 +175,20 @@ extension World {
     switch fault {
     case .background:
       signal(client, .backgrounded)
-      let back: Int64 = choices.pick(.users, [5000, 60_000, 700_000, 4_000_000])
+      let back: Int64 = span(.users, [5000, 60_000, 700_000, 4_000_000])
       agenda.add(.happens(client: client, .foregrounds), at: now + .milliseconds(back))
     case .suspension:
       clients[client].asleepSince = now
       clients[client].asleepUntil =
         now
         + .milliseconds(
-          choices.pick(.faults, [3000, 30_000, 300_000, 3_600_000]))
+          span(.faults, [3000, 30_000, 300_000, 3_600_000]))
       agenda.add(.happens(client: client, .wakes), at: clients[client].asleepUntil)
     case .crash:
       crash(client)
       agenda.add(
         .happens(client: client, .starts),
-        at: now + .milliseconds(choices.pick(.faults, [100, 10_000, 600_000])))
+        at: now + .milliseconds(span(.faults, [100, 10_000, 600_000])))
     case .abandonedClient:
       guard mayLoseOne else { return false }
       clients[client].isLostForEver = true
@@ -156,10 +197,10 @@ extension World {
       signal(client, fault == .logOut ? .loggedOut : .stopped)
       agenda.add(
         .happens(client: client, .isStartedAgain),
-        at: now + .milliseconds(choices.pick(.users, [1000, 60_000, 900_000])))
+        at: now + .milliseconds(span(.users, [1000, 60_000, 900_000])))
     case .storm: storm(client)
     case .fullDisk:
-      let span: Int64 = choices.pick(.storage, [5000, 60_000, 900_000])
+      let span: Int64 = span(.storage, [5000, 60_000, 900_000])
       clients[client].fullUntil = now + .milliseconds(span)
     default: return false
     }
@@ -212,12 +253,13 @@ extension World {
       wake(client)
       return true
     case .isLookedAt: return isLookedAt(client)
+    case .isStruck: return isStruck(client)
     case .crashes:
       guard phase == .stormy, clients[client].isRunning, now >= clients[client].asleepUntil else {
         return false
       }
       crash(client)
-      let pause: Int64 = choices.pick(.storage, [100, 10_000, 600_000])
+      let pause: Int64 = span(.storage, [100, 10_000, 600_000])
       agenda.add(.happens(client: client, .starts), at: now + .milliseconds(pause))
       return true
     case .loads, .foregrounds, .backgrounds, .changesNetwork, .retries, .getsCredentials,
@@ -240,7 +282,7 @@ extension World {
       guard phase == .stormy else { return false }
       signal(client, .stopped)
     case .isStartedAgain: signal(client, .started(foreground: true))
-    case .starts, .crashes, .reconnects, .wakes, .isLookedAt: break
+    case .starts, .crashes, .reconnects, .wakes, .isLookedAt, .isStruck: break
     }
     return true
   }

@@ -50,6 +50,7 @@ extension World {
     if isTraced { note(who(client), "asks for page \(number): \(request)", about: client) }
     drawDeparture(.page, client, number, "page \(number): \(request)")
     depart(.arrives(number), number, client)
+    mayHappenMeanwhile(to: client)
     return number
   }
 

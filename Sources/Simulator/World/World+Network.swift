@@ -19,6 +19,7 @@ extension World {
     clients[client].exchange = index
     drawDeparture(.request, client, generation, World.words(kind))
     depart(index, from: client)
+    if case .register = kind { mayHappenMeanwhile(to: client) }
     return generation
   }
 

@@ -260,6 +260,7 @@ extension World {
     agenda.add(
       .rowsAreRead(client: client, incarnation: clients[client].incarnation),
       at: now + .milliseconds(delay))
+    mayHappenMeanwhile(to: client, within: delay)
   }
 
   mutating func rowsAreRead(_ client: Int, incarnation: UInt64) -> Bool {

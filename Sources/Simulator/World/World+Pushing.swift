@@ -30,6 +30,7 @@ extension World {
       report(objection, client)
     }
     depart(number, client)
+    mayHappenMeanwhile(to: client)
     return number
   }
 

@@ -39,10 +39,14 @@ extension World {
     guard phase == .stormy else { return false }
     let pause = choices.draw(.users, in: 1...(faultPlan.workloadGap * App.User.pause.times))
     agenda.add(.userActs(client: client, incarnation: incarnation), at: now + .milliseconds(pause))
+    act(client)
+    return true
+  }
+
+  mutating func act(_ client: Int) {
     let actions = clients[client].user.act(clients[client].body, server.truth, &choices)
     for action in actions { perform(action, by: client) }
     if faultPlan.faults.contains(.undo) { undoSome(client) }
-    return true
   }
 
   /// The user undoes or redoes something, now and then.
