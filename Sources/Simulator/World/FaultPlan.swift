@@ -42,6 +42,12 @@ struct FaultPlan: Sendable {
   static var quickWrite: Int64 { 20 }
   static var slowWrite: Int64 { HonestyOracle.longestWrite.milliseconds }
 
+  /// The faults that hasty worlds need: an answer that was given up comes, and what ends a request
+  /// comes while another is out.
+  private static var meetingOthers: FaultSet {
+    [.lateAnswer, .rejectedRequest, .queueExpiry, .background, .logOut, .slowLoad, .unloadedRows]
+  }
+
   /// - Parameter hasPages: whether clients read pages. If not, faults of pages are left out.
   /// - Parameter hasChanges: whether users change things. If not, faults of changes are left out.
   /// - Parameter cadences: how the server may want to be asked.
@@ -59,11 +65,13 @@ struct FaultPlan: Sendable {
     settings.refreshPeriod = choices.pick(.swarm, [nil, nil, .seconds(60), .seconds(300)])
     server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
     server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
+    isHasty = allowed != .none && choices.happens(.haste, 1, in: 8)
     for fault in Fault.allCases where allowed.contains(fault) {
       if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
-      if !isSwarm || choices.happens(fault.stream, 1, in: 3) { add(fault) }
+      let isDrawn = !isSwarm || choices.happens(fault.stream, 1, in: 3)
+      let isOfHaste = isHasty && FaultPlan.meetingOthers.contains(fault)
+      if isDrawn || isOfHaste && choices.happens(.haste, 1, in: 2) { add(fault) }
     }
-    isHasty = allowed != .none && choices.happens(.haste, 1, in: 8)
     if faults.contains(.smallPushes) { pushMaximum = choices.pick(.updates, [4, 2, 1]) }
     if faults.contains(.rateLimit), choices.happens(.swarm, 1, in: 3) {
       server.requestsPerWindow = choices.pick(.swarm, [20, 6, 60])

@@ -64,7 +64,8 @@ extension World {
     if body.status != .halted(.stopped) { return "what was told to stop is stopped" }
     guard word.isLoggedOut else { return nil }
     if body.model != nil { return "after a log-out nothing is shown" }
-    let isAtRest = !clients[client].isReading && clients[client].write == nil
+    let device = clients[client]
+    let isAtRest = !device.isReading && device.write == nil && device.rowReading == nil
     guard isAtRest, clients[client].disk.saved != nil else { return nil }
     return "after a log-out nothing is on the disk"
   }

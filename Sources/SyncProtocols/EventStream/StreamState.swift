@@ -173,7 +173,8 @@ extension StreamChange: Mutation {
 
   /// An update is taken back field by field, so others may change other fields meanwhile. An insert
   /// is taken back as long as the object is as it was made. A deletion is taken back unless
-  /// somebody else has deleted the object, too, or has brought it back, or has asked to.
+  /// somebody else has deleted the object, too, or has brought it back, or has asked to. What shows
+  /// only in a question has no inverse.
   public func inverse(from before: StreamState, to after: StreamState) -> StreamChange? {
     var inverse: StreamChange
     switch (before.objects[key]?.fields, after.objects[key]?.fields) {
