@@ -124,6 +124,17 @@ import Testing
     #expect(ToldRun(trace.lines).lines.contains { $0.text.contains("the user redoes") })
   }
 
+  /// A checker's mistake: an insert was dropped over incomplete history, and all that showed of it was
+  /// a question. What has no other effect is discarded for good.
+  @Test func `seed 198 of streams: what shows only in a question cannot be redone`() {
+    let (result, trace) = Simulation<StreamsApp>.trace(SimulationConfiguration(seed: 198))
+    #expect(result.finding == nil)
+    let lines = ToldRun(trace.lines).lines
+    let begun = lines.firstIndex { $0.text.contains("incomplete → live.writing") }
+    let undone = lines.lastIndex { $0.text.contains("the user undoes, who now has storing, 7") }
+    #expect(begun != nil && undone != nil && begun! < undone!)
+  }
+
   /// A checker's mistake: one answer brought a change that the law dropped when it came, and an
   /// event with an earlier place that made its object anew.
   @Test func `seed 992 of streams: what is overruled may take effect by a later event`() {

@@ -45,7 +45,10 @@ struct FaultPlan: Sendable {
   /// The faults that hasty worlds need: an answer that was given up comes, and what ends a request
   /// comes while another is out.
   private static var meetingOthers: FaultSet {
-    [.lateAnswer, .rejectedRequest, .queueExpiry, .background, .logOut, .slowLoad, .unloadedRows]
+    [
+      .lateAnswer, .rejectedRequest, .queueExpiry, .stopAndStart, .background, .logOut, .slowLoad,
+      .unloadedRows,
+    ]
   }
 
   /// - Parameter hasPages: whether clients read pages. If not, faults of pages are left out.

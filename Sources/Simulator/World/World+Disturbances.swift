@@ -74,9 +74,10 @@ extension World {
     return true
   }
 
-  /// How many milliseconds a disturbance lasts.
+  /// How many milliseconds a disturbance lasts; in the middle of something, about as long as that.
   private mutating func span(_ stream: Choices.Stream, _ spans: [Int64]) -> Int64 {
-    areBrief ? choices.draw(.haste, in: 1...1000) : choices.pick(stream, spans)
+    guard areBrief else { return choices.pick(stream, spans) }
+    return choices.draw(.haste, in: 1...(choices.pick(.haste, faultPlan.latencies) * 2))
   }
 
   // MARK: What goes wrong
