@@ -18,9 +18,10 @@ struct FaultPlan: Sendable {
   var disturbanceGap: Int64
   /// How many messages in 64 a fault strikes.
   var strength: UInt64
-  /// Whether something happens to clients while they wait for an answer or for their disk. Two
-  /// things that are far apart in other worlds come together here.
-  var isHasty = false
+  /// In a hasty world: each time that a client waits for an answer or for its disk, something
+  /// happens to it meanwhile in one of so many cases. Two things that are far apart in other worlds
+  /// come together here. `nil`: the world is not hasty.
+  var haste: UInt64?
 
   /// The enabled faults, grouped by when they strike.
   var outgoing: [Fault] = []
@@ -51,6 +52,9 @@ struct FaultPlan: Sendable {
     ]
   }
 
+  /// The disturbances of this world that meet others.
+  var meetings: [Fault] { disturbances.filter(FaultPlan.meetingOthers.contains) }
+
   /// - Parameter hasPages: whether clients read pages. If not, faults of pages are left out.
   /// - Parameter hasChanges: whether users change things. If not, faults of changes are left out.
   /// - Parameter cadences: how the server may want to be asked.
@@ -68,11 +72,13 @@ struct FaultPlan: Sendable {
     settings.refreshPeriod = choices.pick(.swarm, [nil, nil, .seconds(60), .seconds(300)])
     server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
     server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
-    isHasty = allowed != .none && choices.happens(.haste, 1, in: 8)
+    if allowed != .none, choices.happens(.haste, 1, in: 8) {
+      haste = choices.pick(.haste, [6, 3, 2])
+    }
     for fault in Fault.allCases where allowed.contains(fault) {
       if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
       let isDrawn = !isSwarm || choices.happens(fault.stream, 1, in: 3)
-      let isOfHaste = isHasty && FaultPlan.meetingOthers.contains(fault)
+      let isOfHaste = haste != nil && FaultPlan.meetingOthers.contains(fault)
       if isDrawn || isOfHaste && choices.happens(.haste, 1, in: 2) { add(fault) }
     }
     if faults.contains(.smallPushes) { pushMaximum = choices.pick(.updates, [4, 2, 1]) }
@@ -134,7 +140,7 @@ struct FaultPlan: Sendable {
   mutating func calm() {
     faults = .none
     pushMaximum = nil
-    isHasty = false
+    haste = nil
     outgoing = []
     answering = []
     incoming = []

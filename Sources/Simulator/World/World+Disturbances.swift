@@ -50,7 +50,8 @@ extension World {
   ///
   /// - Parameter delay: how many milliseconds it takes; `nil`: a trip to the server and back.
   mutating func mayHappenMeanwhile(to client: Int, within delay: Int64? = nil) {
-    guard faultPlan.isHasty, phase == .stormy, choices.happens(.haste, 1, in: 6) else { return }
+    guard let haste = faultPlan.haste, phase == .stormy, choices.happens(.haste, 1, in: haste)
+    else { return }
     let most = delay ?? choices.pick(.haste, faultPlan.latencies) * 2
     agenda.add(
       .happens(client: client, .isStruck),
@@ -66,8 +67,10 @@ extension World {
       act(client)
       return true
     }
-    guard !faultPlan.disturbances.isEmpty else { return false }
-    let fault = choices.pick(.haste, faultPlan.disturbances)
+    let meetings = choices.happens(.haste, 1, in: 2) ? faultPlan.meetings : []
+    let faults = meetings.isEmpty ? faultPlan.disturbances : meetings
+    guard !faults.isEmpty else { return false }
+    let fault = choices.pick(.haste, faults)
     areBrief = true
     disturb(fault, client)
     areBrief = false
