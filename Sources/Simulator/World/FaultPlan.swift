@@ -72,8 +72,9 @@ struct FaultPlan: Sendable {
     settings.refreshPeriod = choices.pick(.swarm, [nil, nil, .seconds(60), .seconds(300)])
     server.lifetime = choices.pick(.swarm, [.seconds(600), .seconds(600), .seconds(45)])
     server.mergesFlags = !choices.happens(.swarm, 1, in: 4)
-    if allowed != .none, choices.happens(.haste, 1, in: 8) {
-      haste = choices.pick(.haste, [6, 3, 2])
+    if allowed != .none {
+      let cases: UInt64 = choices.pick(.haste, [6, 3, 2])
+      if choices.happens(.haste, 1, in: 8) { haste = cases }
     }
     for fault in Fault.allCases where allowed.contains(fault) {
       if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
