@@ -109,7 +109,7 @@ import Testing
       words: "are confirmed as the server has told: through 0"),
     Found(
       app: MistakenBoardApp<ForgetsRefusals>.self, oracle: .input,
-      words: "through 1, refused 1 ("),
+      words: " as the server has told: through "),
   ]
 
   @Test(arguments: mistakes)

@@ -213,8 +213,9 @@ package struct StreamsUser: ReconsideringUser {
   /// undone before it left. Redone, it becomes one with the insert that was not sent either, and
   /// the object stands where the update is in the causal order.
   ///
-  /// And without the questions: a change that shows in one only has no inverse. Story (seed 198): an
-  /// insert was dropped over incomplete history, and gave its fields to a question.
+  /// And without the questions: a change that shows in one only has no inverse. Story (seed 198 of
+  /// the first hasty worlds): an insert was dropped over incomplete history, and gave its fields to
+  /// a question.
   package static func checksumOfWhatIsSeen(_ state: StreamState) -> UInt64 {
     var shown = ShownStream(state)
     shown.list.sort()

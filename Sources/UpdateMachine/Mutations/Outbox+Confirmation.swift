@@ -184,8 +184,8 @@ extension Outbox {
   ///
   /// A server that counts no IDs may have run an earlier copy of what it refuses now, or of those
   /// after it. So each that was out before gets the mark that there may be a copy. One that counts
-  /// them runs no copy of those after it any more, whatever came of the pushes that they were in. So
-  /// they lose that mark.
+  /// them runs no copy of those after it any more, whatever came of the pushes that they were in.
+  /// So they lose that mark.
   mutating func refuse(
     at index: Int, _ refusal: MutationRefusal, at now: Moment = .distantPast
   ) {
