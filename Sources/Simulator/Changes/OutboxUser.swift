@@ -211,3 +211,20 @@ extension OutboxUser {
     return text
   }
 }
+
+extension OutboxUser {
+  /// Two changes that can be one are one: nobody is asked to decide twice, and the server gets no
+  /// state that its user had for a moment only. Judged where nothing stands in the way: what the
+  /// user made last has not begun to leave, and now another follows it.
+  func objectionToSplit(from before: Body, to after: Body) -> UserObjection? {
+    guard let old = before.local?.outbox, let outbox = after.local?.outbox,
+      let last = old.pending.last, last.ticket == old.newestTicket, last.stage == .unsent,
+      !last.mayHaveCopy, last.refusal == nil, last.takesBack == nil, old.setAside.isEmpty,
+      outbox.pending.count > old.pending.count, let new = outbox.pending.last,
+      new.tickets == TicketSet(outbox.newestTicket), new.change.object == last.change.object,
+      let both = last.change.coalesced(with: new.change)
+    else { return nil }
+    return UserObjection(
+      .input, "\(last.change) and \(new.change) are one: \(both)", "\(outbox)")
+  }
+}

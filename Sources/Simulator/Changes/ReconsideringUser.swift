@@ -201,7 +201,10 @@ extension ReconsideringUser {
     case .mutates(let change):
       let isMade = new.newestTicket > outbox.newestTicket
       let canChange = canChange(before, at: now)
-      if isMade { noteMade(change, as: new.newestTicket, from: before, to: after) }
+      if isMade {
+        noteMade(change, as: new.newestTicket, from: before, to: after)
+        check.lie = check.lie ?? objectionToSplit(from: before, to: after)
+      }
       if isMade, !canChange {
         check.lie = UserObjection(.input, "\(change) is made only while connected", "\(new)")
       }

@@ -111,6 +111,7 @@ package struct OfflineUser<App: SimulatedOfflineApp>: OutboxUser {
         memory.note(
           new.newestTicket, change, confirmed: confirmed,
           isGivenAgain: isGivenAgain(new.newestTicket, by: new.client))
+        check.lie = check.lie ?? objectionToSplit(from: before, to: after)
       } else if canChange(before), isPossible(change, old) {
         check.lie = UserObjection(.input, "\(change) can be made", "it cannot: \(old.outbox)")
       }

@@ -29,9 +29,19 @@ extension World {
     {
       report(objection, client)
     }
+    if !isHandingOver { judgeThrown(push, client) }
     depart(number, client)
     mayHappenMeanwhile(to: client)
     return number
+  }
+
+  /// What throws over the state that its user sees does not leave.
+  private mutating func judgeThrown(_ push: PushRequest<App.Model.Change>, _ client: Int) {
+    for item in clients[client].body.pending where item.refusal != nil {
+      guard case .marked(let id) = item.stage, push.mutations.contains(where: { $0.id == id })
+      else { continue }
+      checker.report(.input, client, now, "what throws is not sent", "\(item.change) in \(push)")
+    }
   }
 
   mutating func pushes(_ client: Int, incarnation: UInt64, _ pushing: Pushing) -> Bool {
