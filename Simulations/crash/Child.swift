@@ -111,6 +111,12 @@ struct Child: Sendable {
   ) async throws {
     for await state in await machine.states() {
       for refused in state.setAside { await machine.discard(refused.ticket) }
+      // Only what is saved is acknowledged by a poll, so a client whose store fails gets no further
+      // than the write.
+      switch state.status {
+      case .live(.polling), .live(.pausing): break
+      default: continue
+      }
       guard let model = state.model, state.local?.outbox.isEmpty ?? false,
         let commit = model.model.finger.commit
       else { continue }

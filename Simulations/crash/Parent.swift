@@ -114,8 +114,13 @@ final class Parent {
     kill(pid, SIGKILL)
   }
 
-  /// Runs the last child until it is up to date, for a minute at most.
+  /// Runs the last child until it is up to date and has saved that, for a minute at most.
   func conclude() throws {
+    // Where nothing is ever saved, nothing can be lost.
+    guard tally.rounds < 50 || tally.durableProgress > 0 else {
+      throw Wrong(
+        round: tally.rounds, expected: "a round in which something became durable", found: "none")
+    }
     let (_, level) = try live(
       endedAfter: .seconds(60), from: .firstWord, by: .kill, finishes: true)
     let truth = server.dataLayer.last.view
