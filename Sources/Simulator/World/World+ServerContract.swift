@@ -35,7 +35,13 @@ extension World {
       if let failure = reply.failure() {
         done = .refused(failure)
       } else if case .batch(let batch) = reply {
-        done = .told(isEmpty: Server.Sync.advance(finger, over: batch) == .seen)
+        let advance = Server.Sync.advance(finger, over: batch)
+        // A client that takes a sound answer for a gap asks for everything again, and is level
+        // soon.
+        if advance == .gap {
+          report(("an answer from \(finger) follows on it", "a gap: \(batch)"), client)
+        }
+        done = .told(isEmpty: advance == .seen)
       } else {
         return
       }
