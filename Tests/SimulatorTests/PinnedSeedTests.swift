@@ -108,6 +108,19 @@ import Testing
     #expect(life.lines.contains { $0.text.hasPrefix("rows") && $0.text.contains("erase") })
   }
 
+  /// A mistake of the world: a user logged out and in again before the erase had begun. Then an
+  /// older outbox came back, and its user did not know what had been sent since.
+  @Test func `seed 14352 of posts: no backup comes back after a log-out`() {
+    let (result, trace) = Simulation<PostsApp>.trace(SimulationConfiguration(seed: 14352))
+    #expect(result.finding == nil)
+    let life = ToldRun(trace.lines).lines
+    let out = life.firstIndex {
+      $0.text.hasPrefix("loggedOut → halted(stopped)") && !$0.text.contains("erase")
+    }
+    let again = life.lastIndex { $0.text.hasPrefix("started in the foreground → registering") }
+    #expect(out != nil && again != nil && out! < again!)
+  }
+
   /// Changes that had become one were edited into something that had no effect. The undo made the
   /// inverse of the last of them, and took back what nobody had done.
   @Test func `seed 4777 of the ledger: an edited change has no inverse of another`() {

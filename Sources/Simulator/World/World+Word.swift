@@ -32,6 +32,8 @@ extension World {
       clients[client].word.wantsSync = false
       clients[client].rowReading?.wasStopped = true
       clients[client].word.isLoggedOut = true
+      // Seed 14352 of posts: it came back where a start was quicker than the erase.
+      clients[client].backup = nil
     case .foregrounded: clients[client].word.isInFront = true
     case .backgrounded: clients[client].word.isInFront = false
     case .networkChanged, .retryRequested, .credentialsChanged: break
