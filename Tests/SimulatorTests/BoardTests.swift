@@ -109,7 +109,7 @@ import Testing
       words: "are confirmed as the server has told: through 0"),
     Found(
       app: MistakenBoardApp<ForgetsRefusals>.self, oracle: .input,
-      words: " as the server has told: through "),
+      words: "are confirmed as the server has told: through 3, refused 3 ("),
   ]
 
   @Test(arguments: mistakes)

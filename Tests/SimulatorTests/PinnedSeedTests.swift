@@ -146,7 +146,12 @@ import Testing
   @Test func `seed 1556 of streams: what is redone unsent may lose against what came since`() {
     let (result, trace) = Simulation<StreamsApp>.trace(SimulationConfiguration(seed: 1556))
     #expect(result.finding == nil)
-    #expect(ToldRun(trace.lines).lines.contains { $0.text.contains("the user redoes") })
+    #expect(
+      ToldRun(trace.lines).lines.contains {
+        // It was made after event 11, and is redone behind event 18.
+        $0.text.hasPrefix("the user redoes") && $0.text.contains("#13 insert unsent: insert q")
+          && $0.text.contains(" after 11/13")
+      })
   }
 
   /// A checker's mistake: one answer brought a change that the law dropped when it came, and an

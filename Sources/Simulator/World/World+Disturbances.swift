@@ -30,12 +30,13 @@ extension World {
     disturb(fault, Int(choices.draw(.faults, below: UInt64(clients.count))))
   }
 
-  private mutating func disturb(_ fault: Fault, _ client: Int) {
+  /// - Parameter isBrief: whether it lasts a short time only.
+  private mutating func disturb(_ fault: Fault, _ client: Int, isBrief: Bool = false) {
     if isTraced {
       note("fault", "\(fault.name), \(who(client))", about: fault.isOfServer ? nil : client)
     }
-    if strikesServer(fault, near: client) || strikesConnection(fault, client)
-      || strikesDevice(fault, client)
+    if strikesServer(fault, near: client, isBrief) || strikesConnection(fault, client, isBrief)
+      || strikesDevice(fault, client, isBrief)
     {
       checker.result.faults[fault] += 1
     }
@@ -70,22 +71,24 @@ extension World {
     let meetings = choices.happens(.haste, 1, in: 2) ? faultPlan.meetings : []
     let faults = meetings.isEmpty ? faultPlan.disturbances : meetings
     guard !faults.isEmpty else { return false }
-    let fault = choices.pick(.haste, faults)
-    areBrief = true
-    disturb(fault, client)
-    areBrief = false
+    disturb(choices.pick(.haste, faults), client, isBrief: true)
     return true
   }
 
-  /// How many milliseconds a disturbance lasts; in the middle of something, about as long as that.
-  private mutating func span(_ stream: Choices.Stream, _ spans: [Int64]) -> Int64 {
-    guard areBrief else { return choices.pick(stream, spans) }
+  /// How many milliseconds a disturbance lasts; a brief one about as long as a trip to the server
+  /// and back.
+  private mutating func span(
+    _ isBrief: Bool, _ stream: Choices.Stream, _ spans: [Int64]
+  ) -> Int64 {
+    guard isBrief else { return choices.pick(stream, spans) }
     return choices.draw(.haste, in: 1...(choices.pick(.haste, faultPlan.latencies) * 2))
   }
 
   // MARK: What goes wrong
 
-  private mutating func strikesServer(_ fault: Fault, near client: Int) -> Bool {
+  private mutating func strikesServer(
+    _ fault: Fault, near client: Int, _ isBrief: Bool
+  ) -> Bool {
     switch fault {
     case .unknownEvent: server.announceNothing()
     case .refusedEvent:
@@ -94,8 +97,8 @@ extension World {
     case .silentChange, .oldCache:
       guard let change = App.nextBreach(fault, server.truth, &choices) else { return false }
       commit(change)
-    case .gentleRestart: restartServer(keepingQueues: true)
-    case .killedServer: restartServer(keepingQueues: false)
+    case .gentleRestart: restartServer(keepingQueues: true, isBrief)
+    case .killedServer: restartServer(keepingQueues: false, isBrief)
     case .queueExpiry:
       guard let queue = clients[client].body.finger?.log else { return false }
       expire(queue)
@@ -105,7 +108,7 @@ extension World {
       server.interrupt(queue)
     case .unsupportedServer:
       isUnsupported = true
-      let end = now + .milliseconds(span(.faults, [5000, 60_000, 600_000]))
+      let end = now + .milliseconds(span(isBrief, .faults, [5000, 60_000, 600_000]))
       agenda.add(.serverIsSupportedAgain, at: end)
       for client in clients.indices {
         let patience = TimeSpan.milliseconds(choices.draw(.users, in: 0...30_000))
@@ -121,15 +124,17 @@ extension World {
     server.expire(log)
   }
 
-  private mutating func restartServer(keepingQueues: Bool) {
+  private mutating func restartServer(keepingQueues: Bool, _ isBrief: Bool) {
     serverOracle.noteRestart(keepingLogs: keepingQueues && World.hasQueues)
     server.restart(keepingQueues: keepingQueues, at: now)
     isServerDown = true
     agenda.add(
-      .serverRecovers, at: now + .milliseconds(span(.faults, [500, 5000, 30_000])))
+      .serverRecovers, at: now + .milliseconds(span(isBrief, .faults, [500, 5000, 30_000])))
   }
 
-  private mutating func strikesConnection(_ fault: Fault, _ client: Int) -> Bool {
+  private mutating func strikesConnection(
+    _ fault: Fault, _ client: Int, _ isBrief: Bool
+  ) -> Bool {
     switch fault {
     case .brokenConnection: return breakConnection(client)
     case .partition:
@@ -137,7 +142,7 @@ extension World {
       let isSilent = choices.happens(.faults, 1, in: 2)
       clients[client].connection = isSilent ? .silent : .refused
       if !isSilent { _ = breakConnection(client) }
-      let end = now + .milliseconds(span(.faults, [2000, 40_000, 600_000]))
+      let end = now + .milliseconds(span(isBrief, .faults, [2000, 40_000, 600_000]))
       agenda.add(.happens(client: client, .reconnects), at: end)
       if choices.happens(.users, 1, in: 2) {
         agenda.add(.happens(client: client, .changesNetwork), at: end + .milliseconds(1))
@@ -152,7 +157,7 @@ extension World {
       clients[client].isRevoked = true
       agenda.add(
         .happens(client: client, .getsCredentials),
-        at: now + .milliseconds(span(.faults, [5000, 60_000, 900_000])))
+        at: now + .milliseconds(span(isBrief, .faults, [5000, 60_000, 900_000])))
     case .networkChanges:
       for change in 0...choices.draw(.users, in: 0...3) {
         agenda.add(.happens(client: client, .changesNetwork), at: now + .milliseconds(change * 150))
@@ -174,25 +179,27 @@ extension World {
     return true
   }
 
-  private mutating func strikesDevice(_ fault: Fault, _ client: Int) -> Bool {
+  private mutating func strikesDevice(
+    _ fault: Fault, _ client: Int, _ isBrief: Bool
+  ) -> Bool {
     guard clients[client].isRunning, now >= clients[client].asleepUntil else { return false }
     switch fault {
     case .background:
       signal(client, .backgrounded)
-      let back: Int64 = span(.users, [5000, 60_000, 700_000, 4_000_000])
+      let back: Int64 = span(isBrief, .users, [5000, 60_000, 700_000, 4_000_000])
       agenda.add(.happens(client: client, .foregrounds), at: now + .milliseconds(back))
     case .suspension:
       clients[client].asleepSince = now
       clients[client].asleepUntil =
         now
         + .milliseconds(
-          span(.faults, [3000, 30_000, 300_000, 3_600_000]))
+          span(isBrief, .faults, [3000, 30_000, 300_000, 3_600_000]))
       agenda.add(.happens(client: client, .wakes), at: clients[client].asleepUntil)
     case .crash:
       crash(client)
       agenda.add(
         .happens(client: client, .starts),
-        at: now + .milliseconds(span(.faults, [100, 10_000, 600_000])))
+        at: now + .milliseconds(span(isBrief, .faults, [100, 10_000, 600_000])))
     case .abandonedClient:
       guard mayLoseOne else { return false }
       clients[client].isLostForEver = true
@@ -201,10 +208,10 @@ extension World {
       signal(client, fault == .logOut ? .loggedOut : .stopped)
       agenda.add(
         .happens(client: client, .isStartedAgain),
-        at: now + .milliseconds(span(.users, [1000, 60_000, 900_000])))
+        at: now + .milliseconds(span(isBrief, .users, [1000, 60_000, 900_000])))
     case .storm: storm(client)
     case .fullDisk:
-      let span: Int64 = span(.storage, [5000, 60_000, 900_000])
+      let span: Int64 = span(isBrief, .storage, [5000, 60_000, 900_000])
       clients[client].fullUntil = now + .milliseconds(span)
     default: return false
     }
@@ -263,7 +270,7 @@ extension World {
         return false
       }
       crash(client)
-      let pause: Int64 = span(.storage, [100, 10_000, 600_000])
+      let pause: Int64 = choices.pick(.storage, [100, 10_000, 600_000])
       agenda.add(.happens(client: client, .starts), at: now + .milliseconds(pause))
       return true
     case .loads, .foregrounds, .backgrounds, .changesNetwork, .retries, .getsCredentials,

@@ -33,8 +33,6 @@ struct World<App: SimulatedApp> {
   var isUnsupported = false
   /// Whether the server has stopped answering (a plant).
   var isMute = false
-  /// Whether disturbances are short, because they come in the middle of something (hasty worlds).
-  var areBrief = false
   /// How the next page must be wrong (a plant), and how many pages were.
   var pageBreach: PageBreach?
   var pageBreachCount: Int64 = 0
