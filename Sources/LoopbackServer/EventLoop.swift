@@ -176,6 +176,7 @@ final class EventLoop {
         counters.accepted += 1
         if welcome == .refusing {
           counters.refused += 1
+          tell()  // Before its client can know.
           Socket.close(socket)
         } else {
           connections.append(
