@@ -35,10 +35,10 @@ import Testing
     #expect(statistics.changes.made > 1000)
     #expect(statistics.changes.refused > 100)
     // These need a model that refuses something, holds a part, or is never changed; or changes that
-    // can be undone.
+    // can be undone; or a server that names its clients.
     let others = [
       "refused-snapshot", "refused-event", "old-backup", "silent-change", "old-cache",
-      "unloaded-rows", "undo",
+      "unloaded-rows", "undo", "forgotten-name",
     ]
     #expect(statistics.missingFaults == others)
   }

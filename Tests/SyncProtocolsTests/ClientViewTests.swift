@@ -206,6 +206,36 @@ struct ClientViewTests {
     #expect(try ClientViewModel(snapshot: older).view.text == "a=1")
   }
 
+  /// Seed 291 of client-view with `--clients 2 --faults lost-answer,queue-expiry,forgotten-name`: a
+  /// change was confirmed and shown. Then the server forgot the client's name, and a replica that
+  /// lagged gave the view of before the change under the new one.
+  @Test func `under another name, what may be older is refused`() throws {
+    typealias Model = ConfirmedView<Wish>
+    let other = ClientID(2)
+    var desk = ViewDesk()
+    desk.put(["a": 1])
+    try desk.push(from: 1, ("add", 1))
+    let model = try Model(snapshot: try desk.pull())
+    #expect(throws: ClientViewRefusal.confirmsLess) {
+      try Model(snapshot: try desk.pull(other, asOf: 1), replacing: model)
+    }
+    // It lags, but not behind what this client has seen.
+    desk.put(["b": 1])
+    let lagging = try desk.pull(other, asOf: 2)
+    #expect(!lagging.isCurrent)
+    #expect(try Model(snapshot: lagging, replacing: model).client == other)
+    // Without commit numbers it may be older. What is current never is, and a nameless view was
+    // never the server's.
+    var unnumbered = lagging
+    unnumbered.commit = nil
+    #expect(throws: ClientViewRefusal.confirmsLess) {
+      try Model(snapshot: unnumbered, replacing: model)
+    }
+    unnumbered.isCurrent = true
+    #expect(try Model(snapshot: unnumbered, replacing: model).client == other)
+    #expect(try Model(snapshot: try desk.pull(other, asOf: 1)).client == other)
+  }
+
   // MARK: In a client
 
   private func turn(

@@ -302,7 +302,11 @@ import Testing
   }
 
   /// Otherwise what the user knows to be done would disappear again.
-  @Test func `a replica that lags behind what was confirmed is not taken after an update`() throws {
+  /// Under another name it cannot even tell.
+  @Test(arguments: [7, 8] as [UInt64])
+  func `a replica that lags behind what was confirmed is not taken after an update`(
+    name: UInt64
+  ) throws {
     var old = offline()
     snapshot(&old, BoardNews(board: Board()))
     try old.mutate(.set("b", 4))
@@ -311,7 +315,7 @@ import Testing
     var hand = try updated(outbox)
     hand.put(
       .snapshotArrived(
-        hand.request!, BoardNews(board: Board()), finger: Spot("a", 0),
+        hand.request!, BoardNews(board: Board(), client: ClientID(name)), finger: Spot("a", 0),
         terms: testTerms, isComplete: false))
     #expect(hand.client.model == nil)
   }

@@ -26,6 +26,35 @@ struct LedgerWorldTests {
     #expect(drawn.values.allSatisfy { $0 > 8 }, "\(drawn)")
   }
 
+  /// What had not left goes on under the new name; the rest is set aside, and its user decides. The
+  /// oracles judge the same book of changes before and after.
+  @Test func `a server forgets clients that have changes, and nobody loses one`() {
+    var situations = SituationCounts()
+    var struck: Int64 = 0
+    for seed: UInt64 in 1...24 {
+      var configuration = SimulationConfiguration(
+        seed: seed, clients: 2, faults: [.queueExpiry, .forgottenName, .lostAnswer],
+        isSwarm: false)
+      configuration.world = .ledger
+      configuration.countsSituations = true
+      let result = LibraryWorld.run(configuration)
+      #expect(result.finding == nil, "seed \(seed)")
+      situations.add(result.situations)
+      struck += result.faults[.forgottenName]
+    }
+    #expect(struck > 24)
+    #expect(situations.runs(of: .nameLostWithChanges) > 4)
+  }
+
+  @Test func `only a server that names its clients forgets a name`() {
+    for seed: UInt64 in 1...12 {
+      var configuration = SimulationConfiguration(
+        seed: seed, clients: 2, steps: 100, faults: [.queueExpiry, .forgottenName], isSwarm: false)
+      configuration.world = .tables
+      #expect(LibraryWorld.run(configuration).faults[.forgottenName] == 0)
+    }
+  }
+
   /// Seed 683 of client-view with undo: a transfer, its undo, the redo. The user edits the redo,
   /// which is a change of its own then. So the transfer is undone, and goes if the server refuses
   /// it.

@@ -13,6 +13,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   package typealias Mark = Change.Mark
 
   package var client: ClientID?
+  package var formerNames: [ClientID] = []
   private(set) var made: [Made] = []
   /// Marks that may be left any number of times: an older outbox came back, or the user tried again
   /// what may have been made.
@@ -46,6 +47,11 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
+
+  package mutating func rename(to client: ClientID) {
+    self.client = client
+    doubtfulID = .none
+  }
 
   // MARK: What the user does
 
@@ -159,7 +165,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
       book.doubtful += loose
       book.doubtfulID = max(doubtfulID, newest)
     }
-    guard newer.client == client else { return book }
+    guard newer.names.contains(where: names.contains) else { return book }
     book.doubtful += newer.doubtful
     if countsIDs {
       book.doubtful += newer.loose

@@ -5,9 +5,14 @@ package import UpdateMachine
 package protocol OutboxBook: Sendable {
   /// The client that the record belongs to; `nil` if there is none yet.
   var client: ClientID? { get set }
+  /// The names that the server has forgotten under which it was kept before.
+  var formerNames: [ClientID] { get set }
 
   /// Creates an empty record.
   init(of client: ClientID?)
+
+  /// The server has given the client another name. The IDs of its changes begin again.
+  mutating func rename(to client: ClientID)
 
   /// Notes that a change stands behind later ones, because it threw in a replay.
   mutating func noteMove(of tickets: TicketSet)
@@ -15,13 +20,30 @@ package protocol OutboxBook: Sendable {
 
 extension OutboxBook {
   /// The record of an outbox of this client: this one, if it is that client's, or was kept before
-  /// the first snapshot named the client; else an empty one.
-  func record(of other: ClientID) -> Self {
-    guard client == other || client == .nameless else { return Self(of: other) }
+  /// the first snapshot named the client, or under a name that the server has forgotten; else an
+  /// empty one.
+  func record(of other: ClientID, _ renamings: [Renaming]) -> Self {
+    guard let client, client != other else { return self.client == nil ? Self(of: other) : self }
     var book = self
-    book.client = other
+    if client == .nameless {
+      book.client = other
+    } else if renamings.contains(Renaming(from: client, to: other)) {
+      book.formerNames.append(client)
+      book.rename(to: other)
+    } else {
+      return Self(of: other)
+    }
     return book
   }
+
+  /// All names under which it was kept, the present one at the end.
+  var names: [ClientID] { formerNames + [client].compactMap { $0 } }
+}
+
+/// The server has forgotten a client's name and given it another one.
+package struct Renaming: Hashable, Sendable {
+  var from: ClientID
+  var to: ClientID
 }
 
 /// A user whose changes go through an outbox. A conforming type says what its user does and what
@@ -38,6 +60,10 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
   private var judged: Judged?
   /// For each client, the greatest ID that any of its pushes has mentioned, in any process.
   private var newest: [(client: ClientID, id: MutationID)] = []
+  /// The outbox's client after the last input of this process; `nil`: there was no outbox.
+  private var owner: ClientID?
+  /// All new names that the client has been given while it held changes.
+  private(set) var renamings: [Renaming] = []
   /// When the client last took an input.
   private(set) var now = Moment.distantPast
   /// Something that an outbox said or did wrongly.
@@ -58,7 +84,18 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
   package init() {}
 
   /// A process begins.
-  mutating func begin() { judged = nil }
+  mutating func begin() {
+    judged = nil
+    owner = nil
+  }
+
+  /// Notes whose outbox there is after an input.
+  mutating func noteOwner(_ new: ClientID?) {
+    if let owner, let new, owner != new, owner != .nameless {
+      renamings.append(Renaming(from: owner, to: new))
+    }
+    owner = new
+  }
 
   mutating func note(_ push: PushRequest<Change>?, at now: Moment) {
     self.now = now
@@ -166,8 +203,9 @@ extension OutboxUser {
 
   /// Notes what every outbox user must know about an input.
   mutating func noteInput(_ effects: Body.Effects, _ client: Body, at now: Moment) {
+    check.noteOwner(client.outbox?.client)
     if let outbox = client.local?.outbox.client {
-      if memory.client != outbox { memory = memory.record(of: outbox) }
+      if memory.client != outbox { memory = memory.record(of: outbox, check.renamings) }
     } else if memory.client == .nameless {
       memory = Memory(of: nil)  // Logged out: the next outbox without a name is another.
     }

@@ -86,7 +86,7 @@ extension ReconsideringUser {
   package func memory(of saved: Saved, _ old: Memory) -> Memory {
     guard let outbox = saved.outbox else { return old }
     // An outbox's first form is saved before its user has a book.
-    return old.record(of: outbox.client).cameBack(
+    return old.record(of: outbox.client, check.renamings).cameBack(
       inPlaceOf: memory, outbox, sentThrough: check.newestID(of: outbox.client))
   }
 

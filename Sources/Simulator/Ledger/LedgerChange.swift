@@ -4,7 +4,7 @@ package import UpdateMachine
 /// A change of a ledger's user. Each entry has a unique number, and is written into its client's
 /// list wherever it runs. So a lost, repeated or reordered entry shows.
 package struct LedgerChange: ViewMutation, Hashable {
-  /// The outbox's client, whose list the entries go into.
+  /// The outbox's client, or the one it was at first, whose list the entries go into.
   package var client: ClientID
   /// More than one, in order, if changes were coalesced.
   package var entries: [Int64]

@@ -6,6 +6,8 @@ internal import UpdateMachine
 package struct LedgerLaw: ConflictLaw {
   package typealias Change = LedgerChange
 
+  /// Whose list the changes go into.
+  let owner: ClientID
   let model: LedgerApp.Model
   let local: LocalChanges<LedgerChange>
   let truth: LedgerApp.Truth
@@ -78,7 +80,6 @@ package struct LedgerLaw: ConflictLaw {
   }
 
   private func entries(in view: ViewMap<JSONValue>) -> [Int64] {
-    let list = LedgerMutators.list(of: local.outbox.client)
-    return view[list]?.array?.compactMap { $0.int64 } ?? []
+    view[LedgerMutators.list(of: owner)]?.array?.compactMap { $0.int64 } ?? []
   }
 }

@@ -26,11 +26,16 @@ package struct LedgerUser: ReconsideringUser {
 
   package mutating func newChange(
     _ local: LocalChanges<LedgerChange>, _ choices: inout Choices
-  ) -> LedgerChange { newChange(by: local.outbox.client, &choices) }
+  ) -> LedgerChange { newChange(by: owner(local), &choices) }
 
   package mutating func newChange(
     inPlaceOf old: LedgerChange, _ local: LocalChanges<LedgerChange>, _ choices: inout Choices
-  ) -> LedgerChange? { newChange(by: local.outbox.client, &choices) }
+  ) -> LedgerChange? { newChange(by: owner(local), &choices) }
+
+  /// Whose list a change goes into: the client's first name. So the list goes on under a new name.
+  private func owner(_ local: LocalChanges<LedgerChange>) -> ClientID {
+    memory.names.first ?? local.outbox.client
+  }
 
   private mutating func newChange(
     by client: ClientID, _ choices: inout Choices
@@ -51,11 +56,19 @@ package struct LedgerUser: ReconsideringUser {
     }
   }
 
+  /// What the server may have under a name that it has forgotten may be made twice.
+  package mutating func noteRetried(_ ticket: MutationTicket, in outbox: Outbox<LedgerChange>) {
+    guard let item = outbox.setAside.first(where: { $0.ticket == ticket }),
+      case .refused(.nameLost) = item.reason, let tickets = outbox.mutation(of: ticket)?.tickets
+    else { return }
+    memory.doubt(tickets)
+  }
+
   // MARK: What the user is owed
 
   package func law(
     _ model: Model, _ local: LocalChanges<LedgerChange>, _ truth: Truth, at position: Int64
-  ) -> LedgerLaw { LedgerLaw(model: model, local: local, truth: truth) }
+  ) -> LedgerLaw { LedgerLaw(owner: owner(local), model: model, local: local, truth: truth) }
 
   /// What a client has seen never goes back.
   package mutating func objection(to model: Model, at position: Int64) -> UserObjection? {

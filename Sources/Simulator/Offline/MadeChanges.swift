@@ -3,6 +3,7 @@ package import UpdateMachine
 /// What a user has made, in ticket order: the user's own knowledge, independent of the outbox.
 package struct MadeChanges<Change: Mutation & Equatable>: OutboxBook {
   package var client: ClientID?
+  package var formerNames: [ClientID] = []
   private(set) var made: [Made] = []
   /// The greatest ID sent before an older outbox came back. Until the server has confirmed that
   /// many, it may take a new change for the old one with its ID.
@@ -27,6 +28,11 @@ package struct MadeChanges<Change: Mutation & Equatable>: OutboxBook {
   }
 
   package init(of client: ClientID?) { self.client = client }
+
+  package mutating func rename(to client: ClientID) {
+    self.client = client
+    doubtfulID = .none
+  }
 
   package mutating func noteMove(of tickets: TicketSet) {}
 

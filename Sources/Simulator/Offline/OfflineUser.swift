@@ -24,7 +24,7 @@ package struct OfflineUser<App: SimulatedOfflineApp>: OutboxUser {
 
   package func memory(of saved: Saved, _ old: Memory) -> Memory {
     guard let outbox = saved.outbox else { return old }
-    return old.record(of: outbox.client).cameBack(
+    return old.record(of: outbox.client, check.renamings).cameBack(
       sentThrough: check.newestID(of: outbox.client))
   }
 

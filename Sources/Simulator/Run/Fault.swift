@@ -107,6 +107,9 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   case smallPushes
   /// Only where users change things: they undo and redo some of it.
   case undo
+  /// Only where servers name their clients: with its log the server forgets a client. It refuses
+  /// that client's polls, and gives it another name at its next register.
+  case forgottenName
 
   /// Whether only registers are affected.
   var isOfRegisters: Bool {
@@ -126,6 +129,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
   /// The stream that decides which worlds have this fault. Faults added later have streams of their
   /// own, so that old seeds keep their stories.
   var stream: Choices.Stream {
+    if rawValue >= Fault.forgottenName.rawValue { return .names }
     if rawValue >= Fault.undo.rawValue { return .undo }
     if rawValue >= Fault.appUpdate.rawValue { return .updates }
     if rawValue >= Fault.unloadedRows.rawValue { return .rows }
@@ -188,6 +192,7 @@ public enum Fault: UInt8, CaseIterable, Hashable, Sendable {
     case .appUpdate: "app-update"
     case .smallPushes: "small-pushes"
     case .undo: "undo"
+    case .forgottenName: "forgotten-name"
     }
   }
 }
@@ -205,7 +210,8 @@ extension Fault {
       .refusedSnapshot, .slowSnapshot, .queueExpiry, .secondPoller, .background, .suspension,
       .crash, .stopAndStart, .logOut, .clockJump, .networkChanges, .slowWrite, .failedWrite,
       .repeatedEvents, .slowLoad, .oldBackup, .endlessPartition, .abandonedClient, .fullDisk,
-      .damagedForm, .oldOutbox, .crashAtWrite, .unloadedRows, .failedRead, .appUpdate, .undo:
+      .damagedForm, .oldOutbox, .crashAtWrite, .unloadedRows, .failedRead, .appUpdate, .undo,
+      .forgottenName:
       false
     }
   }

@@ -57,10 +57,11 @@ struct FaultPlan: Sendable {
 
   /// - Parameter hasPages: whether clients read pages. If not, faults of pages are left out.
   /// - Parameter hasChanges: whether users change things. If not, faults of changes are left out.
+  /// - Parameter hasNames: whether the server names its clients. If not, it forgets no name.
   /// - Parameter cadences: how the server may want to be asked.
   init(
     _ choices: inout Choices, allowed: FaultSet, isSwarm: Bool = true, hasPages: Bool = true,
-    hasChanges: Bool = true, cadences: [Cadence] = [.waits]
+    hasChanges: Bool = true, hasNames: Bool = true, cadences: [Cadence] = [.waits]
   ) {
     if cadences.count > 1 { server.cadence = choices.pick(.cadence, cadences) }
     latencies = FaultPlan.tables[Int(choices.draw(.swarm, below: UInt64(FaultPlan.tables.count)))]
@@ -78,6 +79,7 @@ struct FaultPlan: Sendable {
     }
     for fault in Fault.allCases where allowed.contains(fault) {
       if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
+      if fault == .forgottenName, !hasNames { continue }
       let isDrawn = !isSwarm || choices.happens(fault.stream, 1, in: 3)
       let isOfHaste = haste != nil && FaultPlan.meetingOthers.contains(fault)
       if isDrawn || isOfHaste && choices.happens(.haste, 1, in: 2) { add(fault) }
@@ -127,7 +129,7 @@ struct FaultPlan: Sendable {
       answering.append(fault)
     case .slowWrite, .failedWrite: writing.append(fault)
     case .lateAnswer, .clockJump, .slowLoad, .oldBackup, .damagedForm, .oldOutbox, .crashAtWrite,
-      .unloadedRows, .failedRead, .appUpdate, .smallPushes, .undo:
+      .unloadedRows, .failedRead, .appUpdate, .smallPushes, .undo, .forgottenName:
       break  // These strike after a cancel or a crash, or when a disk is asked or a user acts.
     case .brokenConnection, .partition, .unknownEvent, .revokedCredentials, .unsupportedServer,
       .refusedEvent, .gentleRestart, .killedServer, .queueExpiry, .secondPoller, .background,

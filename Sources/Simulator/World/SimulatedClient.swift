@@ -132,6 +132,9 @@ final class SimulatedClient<App: SimulatedApp> {
     var answer: PushAnswer?
     /// Whether the client has stopped waiting for the result.
     var isGivenUp = false
+    /// Whether it has reached the server, and whether the client has heard how it ended.
+    var hasArrived = false
+    var isHeard = false
   }
 
   enum Connection: Sendable {

@@ -102,6 +102,7 @@ extension World {
     case .queueExpiry:
       guard let queue = clients[client].body.finger?.log else { return false }
       expire(queue)
+      mayForget(client)
     case .secondPoller:
       guard let queue = clients[client].body.finger?.log else { return false }
       serverOracle.mayEndWaits = true

@@ -32,6 +32,21 @@ extension World {
     return owner.number
   }
 
+  /// A name as the server knows it; `nil`: it has forgotten it, and gives another one.
+  private func remembered(_ name: UInt64?) -> UInt64? {
+    name.flatMap { forgottenNames.contains($0) ? nil : $0 }
+  }
+
+  /// The server may have forgotten a client together with its log.
+  mutating func mayForget(_ client: Int) {
+    guard faultPlan.faults.contains(.forgottenName), let name = remembered(name(of: client)),
+      choices.happens(.names, 1, in: 2)
+    else { return }
+    forgottenNames.append(name)
+    checker.result.faults[.forgottenName] += 1
+    if isTraced { note("fault", "\(Fault.forgottenName.name): \(name)", about: client) }
+  }
+
   private mutating func place(_ exchange: Exchange<App>) -> Int {
     guard let free = freeExchanges.popLast() else {
       exchanges.append(exchange)
@@ -107,7 +122,7 @@ extension World {
       if fault == .slowSnapshot, choices.happens(.server, 1, in: 2) {
         // The snapshot is read at once and then long on its way, so it is old on arrival.
         exchanges[index].outcome = .reply(
-          server.finishRegister(queue, for: exchanges[index].name, at: now))
+          server.finishRegister(queue, for: remembered(exchanges[index].name), at: now))
         exchanges[index].left = now
         drawAnswer(index)
         return schedule(.answerArrives(index), index, after: delay)
@@ -122,6 +137,9 @@ extension World {
       let outcome = outcome(of: fault)
     {
       return answer(index, outcome)
+    }
+    if let name = exchanges[index].name, remembered(name) == nil {
+      return answer(index, .reply(.refused(.badQueue)))
     }
     let token = UInt64(index) | exchanges[index].generation << 32
     let heartbeat = choices.draw(.server, in: 45_000...55_000)
@@ -163,7 +181,7 @@ extension World {
     guard !isMute else { return freeIfUnused(index) }
     armPlant()
     var reply = server.finishRegister(
-      server.id(at: queue), for: exchanges[index].name, at: now)
+      server.id(at: queue), for: remembered(exchanges[index].name), at: now)
     if exchanges[index].outcome != nil, case .registered(_, let finger, let terms) = reply,
       let snapshot = App.snapshotToRefuse(server.truth)
     {

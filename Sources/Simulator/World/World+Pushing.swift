@@ -31,8 +31,27 @@ extension World {
     }
     if !isHandingOver { judgeThrown(push, client) }
     depart(number, client)
+    mayMeetEarlier(number, client)
     mayHappenMeanwhile(to: client)
     return number
+  }
+
+  /// In a hasty world an earlier push that seemed lost may only have been late: it, or its answer,
+  /// comes while the push that repeats it is out.
+  private mutating func mayMeetEarlier(_ number: UInt64, _ client: Int) {
+    guard let haste = faultPlan.haste, phase == .stormy, faultPlan.faults.contains(.lateAnswer)
+    else { return }
+    let push = clients[client].pushes[Int(number)].push
+    let earlier = clients[client].pushes.lastIndex {
+      $0.push.id != push.id && !$0.isHeard && !$0.isGivenUp && $0.push.repeats(push)
+    }
+    guard let earlier, choices.happens(.haste, 1, in: haste) else { return }
+    let sent = clients[client].pushes[earlier]
+    if sent.hasArrived, sent.answer == nil { return }
+    let delay = choices.draw(.haste, in: 0...(choices.pick(.haste, faultPlan.latencies) * 2))
+    let late = UInt64(earlier)
+    schedule(
+      sent.hasArrived ? .isAnswered(late) : .arrives(late, isHeard: true), client, after: delay)
   }
 
   /// What throws over the state that its user sees does not leave.
@@ -54,6 +73,11 @@ extension World {
     }
     if postpone(.pushes(client: client, incarnation: incarnation, pushing), for: client) {
       return false
+    }
+    switch pushing {
+    case .arrives: return false
+    case .isAnswered(let number), .fails(let number, _, _):
+      clients[client].pushes[Int(number)].isHeard = true
     }
     switch pushing {
     case .arrives: return false
@@ -124,6 +148,7 @@ extension World {
   ) {
     let delay = choices.draw(.server, in: 1...FaultPlan.quickSnapshot)
     drawArrival(.push, client, push)
+    clients[client].pushes[Int(push)].hasArrived = true
     noteArrival(ofPush: push, client, incarnation: incarnation)
     if isMute { return }
     var failure: TransportFailure?
@@ -232,5 +257,13 @@ extension World {
     agenda.add(
       .pushes(client: client, incarnation: clients[client].incarnation, pushing),
       at: now + .milliseconds(delay))
+  }
+}
+
+extension PushRequest {
+  /// Whether a later push of the same process carries a change of this one again.
+  fileprivate func repeats(_ later: PushRequest) -> Bool {
+    id.incarnation == later.id.incarnation && client == later.client
+      && mutations.contains { item in later.mutations.contains { $0.id == item.id } }
   }
 }

@@ -40,6 +40,8 @@ struct World<App: SimulatedApp> {
   var breaches: [Fault] = []
   /// The truth at every position, for readers.
   var history: [App.Truth] = []
+  /// The names of clients that the server has forgotten.
+  var forgottenNames: [UInt64] = []
   var scheduledServerDue: Moment = .distantPast
   let faultBound: TimeSpan
 
@@ -75,7 +77,8 @@ struct World<App: SimulatedApp> {
     var choices = choices
     var faultPlan = FaultPlan(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
-      hasPages: World.isPartial, hasChanges: World.isChanging, cadences: Server.cadences)
+      hasPages: World.isPartial, hasChanges: World.isChanging,
+      hasNames: Server.self is any NamingServer.Type, cadences: Server.cadences)
     if World.isChanging {
       // Where users change things the state is durable, and an older outbox is a fault of its own.
       faultPlan.settings.isDurable = true

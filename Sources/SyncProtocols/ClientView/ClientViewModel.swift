@@ -8,7 +8,8 @@ public enum ClientViewRefusal: Error, Hashable, Sendable {
   /// The delta starts from a state that the client does not have.
   case base(ServerStateID)
   /// The full view confirms less than the client's state does. The missing mutations are in the
-  /// data layer and have left the outbox.
+  /// data layer and have left the outbox. Or it names another client, is not current, and may be
+  /// older than what the client has.
   case confirmsLess
   /// The answer refuses a mutation that has not run yet. Any later pull would then seem older.
   case refusesAhead

@@ -45,8 +45,10 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
   public init(
     snapshot: Snapshot, replacing old: ConfirmedView?
   ) throws(ClientViewRefusal) {
-    // Another client's confirmations say nothing about this one.
+    // Another client's confirmations say nothing about this one. So a replica that lags may lack
+    // what was confirmed under a name that the server has forgotten since.
     let known = old?.client == snapshot.client ? old?.model : nil
+    if let old, known == nil, snapshot.mayLack(what: old.model.finger) { throw .confirmsLess }
     model = try ClientViewModel(snapshot: snapshot, replacing: known)
   }
 
@@ -59,6 +61,15 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
   }
 
   public var state: ViewMap<Change.Content> { model.view }
+}
+
+extension PulledView {
+  /// Whether it may be older than the view of another client of the same user.
+  fileprivate func mayLack(what finger: ViewFinger) -> Bool {
+    if isCurrent || finger.client == .nameless { return false }
+    guard let commit, let known = finger.commit else { return true }
+    return commit < known
+  }
 }
 
 extension MutationPush {

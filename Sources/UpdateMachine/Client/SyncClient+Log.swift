@@ -130,8 +130,9 @@ extension SyncClient {
       // A snapshot that names no client would leave the user's changes without an owner.
       if new.client == nil, outbox != nil { return refuse(id, finger.log, at: now, &effects) }
       // The state that confirmed changes is lost, and a replica that lags has not run them yet.
-      if !isComplete, let outbox = kept?.outbox, outbox.client == new.client,
-        new.confirmation.last < outbox.confirmed
+      // Under another name, the snapshot cannot even tell.
+      if !isComplete, let outbox = kept?.outbox,
+        (outbox.client == new.client ? new.confirmation.last : .none) < outbox.confirmed
       {
         return refuse(id, finger.log, at: now, &effects)
       }
