@@ -39,13 +39,14 @@ extension World {
   /// In a hasty world an earlier push that seemed lost may only have been late: it, or its answer,
   /// comes while the push that repeats it is out.
   private mutating func mayMeetEarlier(_ number: UInt64, _ client: Int) {
-    guard let haste = faultPlan.haste, phase == .stormy, faultPlan.faults.contains(.lateAnswer)
-    else { return }
+    guard faultPlan.haste != nil, phase == .stormy, faultPlan.faults.contains(.lateAnswer) else {
+      return
+    }
     let push = clients[client].pushes[Int(number)].push
     let earlier = clients[client].pushes.lastIndex {
       $0.push.id != push.id && !$0.isHeard && !$0.isGivenUp && $0.push.repeats(push)
     }
-    guard let earlier, choices.happens(.haste, 1, in: haste) else { return }
+    guard let earlier, choices.happens(.haste, 1, in: 2) else { return }
     let sent = clients[client].pushes[earlier]
     if sent.hasArrived, sent.answer == nil { return }
     let delay = choices.draw(.haste, in: 0...(choices.pick(.haste, faultPlan.latencies) * 2))
