@@ -75,7 +75,7 @@ struct MessageRaceTests {
     let change = race.truth.nextChange(&choices)
     switch change {
     case .sent, .edited, .moved, .deleted, .flagged, .flaggedAll: break
-    case .reacted, .covered, .untold, .aged, .renewed: return 0
+    case .reacted, .covered, .limited, .untold, .aged, .renewed: return 0
     }
     // Nothing that is announced has the same version.
     let nothing = ServerMessages.Change.deleted([])

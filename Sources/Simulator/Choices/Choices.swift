@@ -53,6 +53,8 @@ public struct Choices: Sendable {
     case undo
     /// Which worlds are hasty, and what happens in them while an answer is awaited.
     case haste
+    /// Which servers hide old messages, and from when on.
+    case history
   }
 
   /// One recorded draw: its stream and its value.
