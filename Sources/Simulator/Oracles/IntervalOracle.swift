@@ -106,9 +106,9 @@ package struct IntervalOracle: Sendable {
   private static func isBlind(
     _ page: MessagePage<UInt32>, _ request: PageRequest<Narrow, MessageID>, _ before: Store
   ) -> Bool {
-    guard let anchor = page.anchor, let narrow = request.narrow, !page.isHistoryLimited else {
-      return false
-    }
+    guard let anchor = page.anchor, let narrow = request.narrow, !page.isHistoryLimited,
+      case .about(_, _, let after) = request.want, after > 0
+    else { return false }
     return page.messages.allSatisfy { $0.id > anchor }
       && before.list(of: narrow)?.historyLimit == nil
   }

@@ -66,9 +66,12 @@ extension ServerMessages {
     let isOwnSeen = before > 0 && after == 0
     page.isHistoryLimited =
       page.foundOldest && (chosenBefore + chosen + (isOwnSeen ? own : [])).contains(where: hides)
-    // A message that the server chose and hides is not found.
-    let isFound = anchor != .serverChosen || !own.contains(where: hides)
-    if point != .min, point != .max, isFound { page.anchor = MessageID(point) }
+    if anchor == .serverChosen, own.contains(where: hides) {
+      // The server chose a message that it hides. A client can tell (`ZulipPage`).
+      page.isHistoryLimited = true
+    } else if point != .min, point != .max {
+      page.anchor = MessageID(point)
+    }
     return page
   }
 

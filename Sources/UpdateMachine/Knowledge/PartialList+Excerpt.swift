@@ -22,8 +22,13 @@ extension PartialList {
     // If the server hides the anchor, the window shows what comes after the limit.
     if let historyLimit, anchor < .id(historyLimit), !knowledge.contains(anchor) {
       anchor = .id(historyLimit)
+      guard knowledge.contains(anchor) else {
+        // There is nothing older. A page about the very beginning might have hidden rows only.
+        let visible = ListWindow(.id(historyLimit), before: 0, after: window.after)
+        return unknown(visible, at: anchor, isWanted: window.after > 0)
+      }
     }
-    guard knowledge.contains(anchor) else { return unknown(window, at: anchor) }
+    guard knowledge.contains(anchor) else { return unknown(window, at: anchor, isWanted: true) }
     let older = side(.older, of: anchor, rows: window.before)
     let newer = side(.newer, of: anchor, rows: window.after)
     excerpt.rows = older.rows.reversed() + newer.rows
@@ -53,7 +58,9 @@ extension PartialList {
   /// The excerpt for an anchor in a gap: one page about it serves both sides. Former rows are
   /// shown.
   @inlinable
-  func unknown(_ window: ListWindow<ID>, at anchor: IDInterval<ID>.Point) -> ListExcerpt<ID> {
+  func unknown(
+    _ window: ListWindow<ID>, at anchor: IDInterval<ID>.Point, isWanted: Bool
+  ) -> ListExcerpt<ID> {
     var excerpt = ListExcerpt<ID>()
     let gap = knowledge.gap(atOrBelow: anchor) ?? .everything
     var older: [ListExcerpt<ID>.Row] = []
@@ -64,7 +71,7 @@ extension PartialList {
     for id in formerIDs(.newer, from: PartialList.first(.newer, of: anchor), gap, window.after) {
       excerpt.rows.append(.former(id))
     }
-    if !hidesEverything { excerpt.wants = [PartialList.want(window)] }
+    if isWanted, !hidesEverything { excerpt.wants = [PartialList.want(window)] }
     return excerpt
   }
 
@@ -94,9 +101,7 @@ extension PartialList {
       }
       guard left > 0, let gap = gap(way, beside: end) else { return side }
       side.rows.append(.gap(gap))
-      if way == .newer || !isHidden(below: end) {
-        side.wants.append(PartialList.want(way, gap, beside: end, rows: left))
-      }
+      if let want = want(way, gap, beside: end, rows: left) { side.wants.append(want) }
       for id in formerIDs(way, from: end.id, gap, left) {
         side.rows.append(.former(id))
         left -= 1
@@ -213,6 +218,24 @@ extension PartialList {
         after: window.anchor == .newest ? 0 : 1)
     }
     return .about(window.anchor, before: before, after: after)
+  }
+
+  /// The request that fills a gap beside a known part; `nil`: the server hides what is there.
+  ///
+  /// After an anchor, a page does not say whether the server hides rows; before one, it does. So if
+  /// some rows are known to be hidden, a gap is filled from its newer side.
+  @inlinable
+  func want(
+    _ way: Side.Way, _ gap: IDInterval<ID>, beside edge: IDInterval<ID>.Point, rows: Int64
+  ) -> PageWant<ID>? {
+    guard let historyLimit else { return PartialList.want(way, gap, beside: edge, rows: rows) }
+    let newer = way == .older ? edge : PartialList.next(.newer, after: gap.upperEnd).map { .id($0) }
+    if let newer {
+      if isHidden(below: newer) { return nil }
+      return PartialList.want(.older, gap, beside: newer, rows: rows)
+    }
+    let start = edge.id == nil ? .id(historyLimit) : edge
+    return PartialList.want(.newer, gap, beside: start, rows: rows)
   }
 
   @inlinable
