@@ -116,10 +116,9 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
       return max(known, MessageID(min(anchor.number, .max - 1) + 1))
     }
     guard let old else { return nil }
-    if mayHide(for: want), let anchor {
-      // Nothing is shown before the anchor. So the first message is the oldest.
-      guard before > 0 || anchor <= old else { return old }
-      return first ?? (foundNewest ? MessageID(.max) : old)
+    if mayHide(for: want) {
+      // If nothing is shown before the anchor, the first message is the oldest that is shown.
+      return before == 0 ? old : first ?? (foundNewest ? MessageID(.max) : old)
     }
     if interval(for: want, isListLimited: true)?.lowerEnd == .veryBeginning { return nil }
     return first.map { min($0, old) } ?? old

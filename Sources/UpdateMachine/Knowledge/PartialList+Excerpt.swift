@@ -71,7 +71,7 @@ extension PartialList {
     for id in formerIDs(.newer, from: PartialList.first(.newer, of: anchor), gap, window.after) {
       excerpt.rows.append(.former(id))
     }
-    if isWanted, !hidesEverything { excerpt.wants = [PartialList.want(window)] }
+    if isWanted, !hidesEverything { excerpt.wants = [looking(before: PartialList.want(window))] }
     return excerpt
   }
 
@@ -101,10 +101,12 @@ extension PartialList {
       }
       guard left > 0, let gap = gap(way, beside: end) else { return side }
       side.rows.append(.gap(gap))
-      if let want = want(way, gap, beside: end, rows: left) { side.wants.append(want) }
-      for id in formerIDs(way, from: end.id, gap, left) {
-        side.rows.append(.former(id))
-        left -= 1
+      if let want = want(way, gap, beside: end, rows: left) {
+        side.wants.append(want)
+        for id in formerIDs(way, from: end.id, gap, left) {
+          side.rows.append(.former(id))
+          left -= 1
+        }
       }
       let far = way == .older ? gap.lowerEnd : gap.upperEnd
       guard let beyond = PartialList.next(way, after: far), left > 0,
@@ -220,10 +222,11 @@ extension PartialList {
     return .about(window.anchor, before: before, after: after)
   }
 
-  /// The request that fills a gap beside a known part; `nil`: the server hides what is there.
+  /// The request that fills a gap beside a known part; `nil`: the server hides what is there, and
+  /// former rows there are not shown either.
   ///
   /// After an anchor, a page does not say whether the server hides rows; before one, it does. So if
-  /// some rows are known to be hidden, a gap is filled from its newer side.
+  /// some rows are known to be hidden, a gap is filled from its newer side if it has one.
   @inlinable
   func want(
     _ way: Side.Way, _ gap: IDInterval<ID>, beside edge: IDInterval<ID>.Point, rows: Int64
@@ -234,8 +237,17 @@ extension PartialList {
       if isHidden(below: newer) { return nil }
       return PartialList.want(.older, gap, beside: newer, rows: rows)
     }
+    if hidesEverything { return nil }
     let start = edge.id == nil ? .id(historyLimit) : edge
-    return PartialList.want(.newer, gap, beside: start, rows: rows)
+    return looking(before: PartialList.want(.newer, gap, beside: start, rows: rows))
+  }
+
+  /// A request about an ID and what comes after it, for at least one row before it too, if some
+  /// rows are known to be hidden. So the page shows whether the anchor is hidden.
+  @inlinable
+  func looking(before want: PageWant<ID>) -> PageWant<ID> {
+    guard historyLimit != nil, case .about(.id(let id), 0, let after) = want else { return want }
+    return .about(.id(id), before: 1, after: after)
   }
 
   @inlinable
