@@ -7,7 +7,7 @@ extension PartialList {
   @inlinable
   static var pageMaximum: Int64 { 1000 }
 
-  /// The most gaps searched on each side. Rows behind more gaps are not seen.
+  /// The most gaps to be filled on each side. Rows behind more gaps are not seen.
   @inlinable
   static var gapsMaximum: Int { 4 }
 
@@ -81,7 +81,7 @@ extension PartialList {
     var left = rows
     guard var interval = knowledge.interval(holding: anchor) else { return side }
     var next = PartialList.first(way, of: anchor)
-    for _ in 0...PartialList.gapsMaximum {
+    while side.wants.count <= PartialList.gapsMaximum {
       let unloaded = unloaded(way, from: next, interval)
       let loaded = unloaded.map { interval.before($0, way) } ?? interval
       let taken = take(way, ids, from: next, loaded, left)
