@@ -12,7 +12,8 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
   public var foundOldest: Bool
   /// Nothing of the narrow lies after the last message, or after the anchor if there is none.
   public var foundNewest: Bool
-  /// The server hides older history: the oldest message here need not be the oldest there is.
+  /// The server hides older history: the oldest message here is the oldest that it shows. If a
+  /// request for one message is answered so, without a message, the server hides that message.
   public var isHistoryLimited: Bool
 
   /// Creates a page. `messages` must be ascending by ID, each once; a page that is not is refused.
