@@ -39,7 +39,7 @@ extension ServerMessages {
   }
 
   /// Makes the server one that hides its history. It has more messages from the beginning.
-  mutating func beginHiding(_ choices: inout Choices) {
+  package mutating func beginHiding(_ choices: inout Choices) {
     hidesHistory = true
     for _ in 0..<choices.draw(.history, in: 4...12) { apply(send(&choices)) }
     if flip(&choices) { apply(nextLimit(&choices)) }
