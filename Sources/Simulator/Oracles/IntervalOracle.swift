@@ -31,6 +31,8 @@ package struct IntervalOracle: Sendable {
   private var record = BreachRecord()
   /// The server hides older messages.
   private var firstVisible = MessageID(0)
+  /// For each list, the newest position at which a page of it was read.
+  private var lastRead: [Narrow: Int64] = [:]
 
   /// What a page said about messages that are missing.
   private struct Lack: Sendable {
@@ -59,12 +61,14 @@ package struct IntervalOracle: Sendable {
   package mutating func forget() {
     readAhead = [:]
     lacks = []
+    lastRead = [:]
   }
 
   /// The client went back to an older saved form. The server's history stays as it is.
   package mutating func goBack(to then: IntervalOracle) {
     readAhead = then.readAhead
     lacks = then.lacks
+    lastRead = then.lastRead
   }
 
   /// The change that leads to this position made messages visible again without an event.
@@ -92,6 +96,7 @@ package struct IntervalOracle: Sendable {
         readAhead[id] = max(position, readAhead[id] ?? 0)
       }
     }
+    if let narrow = request.narrow { lastRead[narrow] = max(position, lastRead[narrow] ?? 0) }
     guard let interval = KnowledgeRules.interval(of: page, for: request) else { return }
     var kept: [MessageID] = []
     for message in page.messages where after[message.id] != nil { kept.append(message.id) }
@@ -169,16 +174,24 @@ package struct IntervalOracle: Sendable {
   /// A list with a limit says that older messages are hidden. So none of them is visible.
   private func objectionToLimits(of store: Store, _ truth: ServerMessages) -> Objection? {
     for narrow in store.narrows where store.canBeKnown(narrow) {
-      guard let limit = store.list(of: narrow)?.historyLimit else { continue }
-      if let message = truth.messages.first(where: {
-        $0.id < limit && !truth.hides($0.id) && truth.contains($0.id, in: narrow)
-          && !mayBeWrong($0.id)
-      }) {
-        return Objection(
-          expected: "\(narrow) shows \(message.id)", found: "its history is limited to \(limit)")
-      }
+      guard let list = store.list(of: narrow) else { continue }
+      if let objection = objection(to: list, of: narrow, truth, { _ in true }) { return objection }
     }
     return nil
+  }
+
+  private func objection(
+    to list: PartialList<MessageID>, of narrow: Narrow, _ truth: ServerMessages,
+    _ isConcerned: (MessageID) -> Bool
+  ) -> Objection? {
+    guard let limit = list.historyLimit else { return nil }
+    let shown = truth.messages.first { message in
+      message.id < limit && message.id >= firstVisible && isConcerned(message.id)
+        && truth.contains(message.id, in: narrow) && !mayBeWrong(message.id)
+    }
+    return shown.map {
+      Objection(expected: "\(narrow) shows \($0.id)", found: "its history is limited to \(limit)")
+    }
   }
 
   // MARK: The allowance
@@ -242,7 +255,9 @@ package struct IntervalOracle: Sendable {
         expected: "\(narrow) lacks \(message.id), or does not know",
         found: "knows \(list.knowledge)")
     }
-    return nil
+    // A page that was read ahead may lack messages that are still there at the finger.
+    guard lastRead[narrow] ?? 0 <= finger else { return nil }
+    return objection(to: list, of: narrow, history[Int(finger)]) { store[$0] == nil }
   }
 
   /// Whether a page that was read after the finger said that the message is missing.

@@ -11,7 +11,8 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   /// Whether the last row is the newest there is.
   public var reachesEnd = false
   /// Whether all that was asked for is there, and held, as far as the server shows it: it may hide
-  /// old rows (``PartialList/historyLimit``). Never true for a list that cannot be known (a search).
+  /// old rows (``PartialList/historyLimit``). Never true for a list that cannot be known (a
+  /// search).
   public var isComplete = false
 
   /// One line of a view.
