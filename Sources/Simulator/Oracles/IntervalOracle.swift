@@ -125,6 +125,7 @@ package struct IntervalOracle: Sendable {
     record.note(change, from: truth, at: position)
     noteSilentReturn(of: truth.returnsSilently(change), at: position)
     if case .flaggedAll(let flags, _) = change { sweeps.append((flags, position)) }
+    firstVisible = max(firstVisible, truth.firstVisible)
     if case .limited(let id) = change { firstVisible = max(firstVisible, id) }
   }
 
@@ -186,7 +187,8 @@ package struct IntervalOracle: Sendable {
   ) -> Objection? {
     guard let limit = list.historyLimit else { return nil }
     let shown = truth.messages.first { message in
-      message.id < limit && message.id >= firstVisible && isConcerned(message.id)
+      message.id < limit && message.id >= firstVisible && !truth.hides(message.id)
+        && isConcerned(message.id)
         && truth.contains(message.id, in: narrow) && !mayBeWrong(message.id)
     }
     return shown.map {
