@@ -48,7 +48,7 @@ import UpdateMachine
         if case .item(let id) = row { id.number } else { nil }
       }
       #expect(shown == server.rows(of: window), "seed \(seed), \(window)")
-      if limit == nil { #expect(excerpt.isComplete, "seed \(seed), \(window)") }
+      #expect(excerpt.isComplete, "seed \(seed), \(window)")
     }
   }
 
@@ -70,7 +70,10 @@ import UpdateMachine
           let isBeside = [before > 0 ? -1 : 0, after > 0 ? 1 : 0].contains { step in
             step != 0 && !line.list.knowledge.contains(RowID(point.id!.number + step))
           }
-          #expect(isBeside && (before == 0 || after == 0))
+          #expect(isBeside)
+          // If rows are hidden, one older row shows whether the anchor is.
+          let isOneSided = before == 0 || after == 0
+          #expect(isOneSided || line.list.historyLimit != nil && before == 1)
         }
       }
     }
@@ -171,13 +174,48 @@ import UpdateMachine
     list.limitHistory(to: RowID(50))
     for window in [.newest(10), ListWindow<RowID>(.oldest, before: 0, after: 5)] {
       let excerpt = list.excerpt(of: window)
-      #expect(excerpt.wants == [] && !excerpt.reachesBeginning)
+      #expect(excerpt.wants == [] && excerpt.isComplete && !excerpt.reachesBeginning)
       #expect(Array(excerpt.rows.suffix(2)) == [.item(RowID(50)), .item(RowID(60))])
     }
-    // There is something older to show after all.
+    // A row that is held already says nothing about the limit.
+    list.insert(RowID(50))
+    #expect(list.historyLimit == RowID(50))
+    // There may be something older to show after all.
     list.insert(RowID(40))
-    #expect(list.historyLimit == nil)
-    #expect(!list.excerpt(of: .newest(10)).wants.isEmpty)
+    #expect(list.historyLimit == RowID(40))
+    #expect(
+      list.excerpt(of: .newest(10)).wants == [.about(.id(RowID(50)), before: 20, after: 0)])
+  }
+
+  @Test func `a gap above the limit is filled from its newer side`() {
+    var list = PartialList<RowID>()
+    list.learn(IDInterval(from: RowID(10), to: RowID(20)))
+    list.learn(IDInterval(from: RowID(30), to: RowID(40)))
+    let window = ListWindow<RowID>(.id(RowID(15)), before: 0, after: 5)
+    #expect(
+      list.excerpt(of: window).wants == [
+        .about(.id(RowID(20)), before: 0, after: 20), .about(.id(RowID(40)), before: 0, after: 20),
+      ])
+    list.limitHistory(to: RowID(10))
+    #expect(
+      list.excerpt(of: window).wants == [
+        .about(.id(RowID(30)), before: 20, after: 0), .about(.id(RowID(40)), before: 1, after: 20),
+      ])
+    // What the server hides now is not asked for again, but is still a gap.
+    list.limitHistory(to: RowID(30))
+    let excerpt = list.excerpt(of: window)
+    #expect(excerpt.wants == [.about(.id(RowID(40)), before: 1, after: 20)])
+    #expect(excerpt.rows.first == .gap(IDInterval(from: RowID(21), to: RowID(29))))
+  }
+
+  @Test func `an unknown anchor below the limit is asked about at the limit`() {
+    var list = PartialList<RowID>()
+    list.limitHistory(to: RowID(10))
+    for anchor in [PageAnchor<RowID>.oldest, .id(RowID(3))] {
+      let window = ListWindow<RowID>(anchor, before: 5, after: 5)
+      #expect(list.excerpt(of: window).wants == [.about(.id(RowID(10)), before: 1, after: 5)])
+      #expect(list.excerpt(of: ListWindow<RowID>(anchor, before: 5, after: 0)).isComplete)
+    }
   }
 
   @Test func `the least and the greatest ID differ from the ends of the line`() {
@@ -229,8 +267,8 @@ struct LineModel {
     switch dice.roll(24) {
     case 0...5:
       list.insert(RowID(number))
+      if let limit, number < limit, !ids.contains(number) { self.limit = number }
       ids.insert(number)
-      if let limit, number < limit { self.limit = nil }
     case 6, 7:
       list.remove(RowID(number))
       ids.remove(number)
@@ -279,18 +317,30 @@ struct LineModel {
       return excerpt
     case .id(let id): point = id.number
     }
-    if let limit, point < limit, !known.contains(point) { point = limit }
+    let pointOfAnchor = point
+    var wanted = whole
+    var isWanted = true
+    if let limit {
+      if point < limit, !known.contains(point) {
+        point = limit
+        isWanted = window.after > 0
+        wanted = .about(.id(RowID(limit)), before: 1, after: window.after)
+      } else if case .about(.id(let id), 0, let after) = whole {
+        wanted = .about(.id(id), before: 1, after: after)
+      }
+    }
     guard known.contains(point) else {
       let gap = run(around: point)
       let old = former.sorted().filter { $0 >= gap.low && $0 <= gap.high }
-      for id in old.filter({ $0 < point }).suffix(Int(window.before)) {
+      let before = wanted == whole || point == pointOfAnchor ? window.before : 0
+      for id in old.filter({ $0 < point }).suffix(Int(before)) {
         excerpt.rows.append(.former(RowID(id)))
       }
       excerpt.rows.append(.gap(LineModel.interval(gap.low, gap.high)))
       for id in old.filter({ $0 >= point }).prefix(Int(window.after)) {
         excerpt.rows.append(.former(RowID(id)))
       }
-      excerpt.wants = [whole]
+      if isWanted { excerpt.wants = [wanted] }
       return excerpt
     }
     let older = walk(from: point, by: -1, rows: window.before)
@@ -330,23 +380,34 @@ struct LineModel {
       if left == 0 { return (found, wants, false) }
       let gap = run(around: point)
       found.append(.gap(LineModel.interval(gap.low, gap.high)))
-      let edge = point - step
-      if step > 0 || limit.map({ edge > $0 }) ?? true {
-        wants.append(want(gap, beside: edge, step, left))
-      }
+      let filling = filling(of: gap, beside: point - step, step, left)
+      if let filling { wants.append(filling) }
       while point >= gap.low, point <= gap.high {
-        if left > 0, former.contains(point) {
+        if left > 0, filling != nil, former.contains(point) {
           found.append(.former(RowID(point)))
           left -= 1
         }
         point += step
       }
-      gaps += 1
+      if filling != nil { gaps += 1 }
       if left == 0 || gaps == 5 || point < 0 || point > LineModel.end {
         return (found, wants, false)
       }
     }
     return (found, wants, true)
+  }
+
+  private func filling(
+    of gap: (low: Int64, high: Int64), beside edge: Int64, _ step: Int64, _ left: Int64
+  ) -> PageWant<RowID>? {
+    guard let limit else { return want(gap, beside: edge, step, left) }
+    if gap.high < LineModel.end {
+      return gap.high + 1 <= limit ? nil : want(gap, beside: gap.high + 1, -1, left)
+    }
+    guard case .about(let anchor, 0, let after) = want(gap, beside: edge, step, left) else {
+      return want(gap, beside: edge, step, left)
+    }
+    return .about(anchor == .oldest ? .id(RowID(limit)) : anchor, before: 1, after: after)
   }
 
   private func want(

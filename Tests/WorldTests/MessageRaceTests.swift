@@ -33,6 +33,22 @@ struct MessageRaceTests {
     }
   }
 
+  @Test(.disabled("not yet run since the oracle was mended"), arguments: 0..<4)
+  func `every claim is true while a server hides more and more messages`(share: Int) throws {
+    for seed in 0..<400 {
+      let seed = UInt64(share * 400 + seed)
+      let outcome = try MessageRaceTests.race(seed: seed, hidesHistory: true) {
+        (race, choices) throws in
+        if choices.happens(.disks, 1, in: 6) { race.save() }
+        if choices.happens(.disks, 1, in: 20) { try race.restart(leaving: seed % 2 == 0) }
+      }
+      #expect(outcome.repairs == 0, "seed \(seed)")
+      guard let objection = outcome.objection else { continue }
+      Issue.record("seed \(seed): \(objection)\n\(outcome.story.joined(separator: "\n"))")
+      return
+    }
+  }
+
   /// The breaches here are changes that can be mended: the change must have a greater version than
   /// what was announced, or be about a flag or the message's existence.
   @Test(arguments: 0..<4)
@@ -75,7 +91,7 @@ struct MessageRaceTests {
     let change = race.truth.nextChange(&choices)
     switch change {
     case .sent, .edited, .moved, .deleted, .flagged, .flaggedAll: break
-    case .reacted, .covered, .untold, .aged, .renewed: return 0
+    case .reacted, .covered, .limited, .untold, .aged, .renewed: return 0
     }
     // Nothing that is announced has the same version.
     let nothing = ServerMessages.Change.deleted([])
@@ -188,11 +204,13 @@ struct MessageRaceTests {
   }
 
   static func race(
-    seed: UInt64, steps: Int = 120,
+    seed: UInt64, steps: Int = 120, hidesHistory: Bool = false,
     _ more: (inout MessageRace, inout Choices) throws -> Void = { _, _ in }
   ) rethrows -> Outcome {
     var choices = Choices(seed: seed)
-    var race = MessageRace(ServerMessages.beginning)
+    var messages = ServerMessages.beginning
+    if hidesHistory { messages.beginHiding(&choices) }
+    var race = MessageRace(messages)
     var outcome = Outcome()
     for _ in 0..<choices.draw(.swarm, below: 6) { race.commit(race.truth.nextChange(&choices)) }
     race.register()

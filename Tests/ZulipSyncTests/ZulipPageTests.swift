@@ -70,6 +70,14 @@ struct ZulipPageTests {
     #expect(try page(none).page(for: request(.firstUnread))?.anchor == nil)
   }
 
+  @Test func `a first unread message that is not on the page is hidden`() throws {
+    let hidden = RecordedLines.changed(
+      RecordedLines.changed(RecordedLines.page, #""anchor":1000"#, #""anchor":5"#),
+      #""found_anchor":true"#, #""found_anchor":false"#)
+    let page = try page(hidden).page(for: request(.firstUnread))
+    #expect(page?.anchor == nil && page?.isHistoryLimited == true)
+  }
+
   static let malformed: [(old: String, new: String, path: String)] = [
     (#""anchor":1000,"#, "", "anchor"),
     (#""anchor":1000"#, #""anchor":10000000000000000000"#, "anchor"),

@@ -52,9 +52,11 @@ struct LatePage {
 
   func word(on id: MessageID) -> Word? {
     if let message = page.page.messages.first(where: { $0.id == id }) { return .shown(message) }
-    guard page.isOfEverything, page.page.isInOrder, page.page.interval?.contains(id) == true else {
-      return nil
-    }
+    let request = page.request
+    let want = PageWant.about(request.anchor, before: request.before, after: request.after)
+    guard page.isOfEverything, page.page.isInOrder,
+      page.page.interval(for: want)?.contains(id) == true
+    else { return nil }
     return .gone
   }
 }

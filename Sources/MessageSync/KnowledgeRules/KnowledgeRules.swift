@@ -73,8 +73,7 @@ package enum KnowledgeRules {
     of page: MessagePage<Narrow.Content>, for request: PageRequest<Narrow, MessageID>
   ) -> IDInterval<MessageID>? {
     guard page.isInOrder else { return nil }
-    if case .item(let id) = request.want { return IDInterval(id) }
-    return page.interval
+    return page.interval(for: request.want)
   }
 
   /// Whether a list contains a message; `nil`: the list does not know.

@@ -119,10 +119,10 @@ extension MessageStore {
       // The message is not held, so lists that read these flags may or may not contain it.
       let unknown = Touch.doubted(flags).partialMessage(of: id)
       return forEachList(
-        where: { $0.list.knowledge.contains(id) },
+        where: { $0.list.knowledge.contains(id) || $0.list.hides(id) },
         { listed in
           guard !listed.narrow.reads.flags.isDisjoint(with: flags) else { return }
-          if listed.narrow.verdict(on: unknown) != .no { listed.list.forget(id) }
+          if listed.narrow.verdict(on: unknown) != .no { listed.mayHave(id) }
         })
     }
     settle(id, doubt(about: id).union(flags))

@@ -75,10 +75,10 @@ extension MessageStore {
       release(id)
       let partialMessage = touch.partialMessage(of: id)
       forEachList(
-        where: { $0.list.speaks(of: id) },
+        where: { $0.list.speaks(of: id) || $0.list.hides(id) },
         { listed in
           listed.list.remove(id)
-          if listed.narrow.verdict(on: partialMessage) != .no { listed.list.forget(id) }
+          if listed.narrow.verdict(on: partialMessage) != .no { listed.mayHave(id) }
         })
     case .moved, .edited, .flagged, .reacted, .doubted:
       guard var changed = held[id] else { return hear(touch, ofUnheld: id) }
@@ -123,7 +123,9 @@ extension MessageStore {
     let fields = touch.fields
     forEachList(
       where: { listed in
-        guard listed.list.knowledge.contains(id) else { return listed.isHole(id) }
+        guard listed.list.knowledge.contains(id) else {
+          return listed.isHole(id) || listed.list.hides(id)
+        }
         return listed.reads.overlaps(fields)
       },
       { listed in
@@ -131,7 +133,7 @@ extension MessageStore {
         if listed.narrow.verdict(on: partialMessage) == .no {
           listed.closeHole(id)
         } else {
-          listed.list.forget(id)
+          listed.mayHave(id)
         }
       })
   }
@@ -162,15 +164,15 @@ extension MessageStore {
     anyone.flags = isSet ? flags : []
     anyone.flagsShown = flags
     let (held, doubts) = (held, doubts)
-    // A list that reads none of these flags does not change; but see ``PartialList/insert(_:)``.
+    // A list that reads none of these flags does not change.
     forEachList(
-      where: { $0.reads(flags) || $0.list.historyLimit != nil },
+      where: { $0.reads(flags) },
       { listed in
         for id in changed {
           guard let message = held[id]?.message else { continue }
           listed.decide(PartialMessage(message), doubt: doubts[id] ?? [])
         }
-        if listed.reads(flags), listed.narrow.verdict(on: anyone) != .no { listed.list.forgetAll() }
+        if listed.narrow.verdict(on: anyone) != .no { listed.list.forgetAll() }
       })
   }
 
@@ -221,6 +223,13 @@ extension MessageStore.Listed {
   @inlinable
   mutating func closeHole(_ id: MessageID) {
     if isHole(id) { list.learn(IDInterval(id)) }
+  }
+
+  /// Notes that a message that is not held may be in the narrow now, even if it was hidden before.
+  @inlinable
+  mutating func mayHave(_ id: MessageID) {
+    list.forget(id)
+    list.noteVisible(id)
   }
 
   /// Whether the ID is a hole: unknown between two known IDs.

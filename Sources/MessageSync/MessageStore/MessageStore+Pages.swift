@@ -69,16 +69,21 @@ extension MessageStore {
       return .shown
     }
     _revision += 1
-    let interval = MessageStore.interval(of: page, fetch.request)
+    let want = fetch.request.want
+    let isLimited = isHistoryLimited(fetch.request.narrow)
+    let interval = page.interval(for: want, isListLimited: isLimited)
     if hasUnloaded {
       for id in idsInUse + page.messages.map({ $0.id }) { dropUnloaded(id) }
       if case .item(let id) = fetch.request.want { dropUnloaded(id) }
     }
-    var replay = Replay(page, interval)
+    var replay = Replay(page, interval, isLimited: isLimited || page.isHistoryLimited)
     replay.take(journal.since(fetch.begun), of: self)
     if fetch.isAudit, case .item(let id) = fetch.request.want {
-      repair(
-        id, page.messages.first, by: fetch.id, isUnnamed: replay.isUnnamed(id))
+      // If the server hides the message, the audit ends without a result.
+      if !page.hidesItem(want) {
+        repair(
+          id, page.messages.first, by: fetch.id, isUnnamed: replay.isUnnamed(id))
+      }
     } else {
       examine(page, fetch, interval, replay)
     }
@@ -86,12 +91,13 @@ extension MessageStore {
       keep(copy)
     }
     if case .item(let id) = fetch.request.want {
-      // An empty page: the message is gone. Otherwise, if still in `unheldDoubts`, it is in a place
-      // that is not followed, and its flags stay unknown.
+      if page.hidesItem(want) { hide(id) }
+      // An empty page: the message is gone, or hidden for good. Otherwise, if still in
+      // `unheldDoubts`, it is in a place that is not followed, and its flags stay unknown.
       if page.messages.isEmpty { recognize(id) } else { unheldDoubts.removeValue(forKey: id) }
     }
     if let interval { learn(interval, fetch.request.narrow, replay) }
-    if let narrow = fetch.request.narrow { limitHistory(of: narrow, page) }
+    if let narrow = fetch.request.narrow { limitHistory(of: narrow, page, want, replay) }
     if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
     return .taken
   }
@@ -104,14 +110,6 @@ extension MessageStore {
     case .about(.id(let id), _, _): return page.anchor == nil || page.anchor == id
     case .about(.oldest, _, _), .about(.newest, _, _), .about(.serverChosen, _, _): return true
     }
-  }
-
-  /// The interval of IDs about which the page is complete. The answer to a request for one message
-  /// is complete about its ID, whether the message is there or not.
-  @inlinable
-  static func interval(of page: Page, _ request: Request) -> IDInterval<MessageID>? {
-    if case .item(let id) = request.want { return IDInterval(id) }
-    return page.interval
   }
 
   /// Holds a copy, brought up to date with the events, if the message is not held yet. A held
@@ -158,12 +156,42 @@ extension MessageStore {
     }
   }
 
+  // MARK: Limited history
+
   @inlinable
-  mutating func limitHistory(of narrow: Narrow, _ page: Page) {
-    guard page.isHistoryLimited, page.foundOldest, let listKey = listKey(of: narrow) else { return }
-    // If there is neither a message nor an anchor, the server hides everything.
-    let oldest = page.messages.first?.id ?? page.anchor ?? MessageID(.max)
-    lists.modifyValue(forKey: listKey) { $0.list.limitHistory(to: oldest) }
+  func isHistoryLimited(_ narrow: Narrow?) -> Bool {
+    guard let narrow, let listKey = listKey(of: narrow) else { return false }
+    return lists[listKey]?.list.historyLimit != nil
+  }
+
+  /// Notes what the server shows of a list, except for messages that have come into it since the
+  /// page was read.
+  @inlinable
+  mutating func limitHistory(
+    of narrow: Narrow, _ page: Page, _ want: PageWant<MessageID>, _ replay: Replay
+  ) {
+    guard let listKey = listKey(of: narrow), let list = lists[listKey]?.list else { return }
+    var limit = page.historyLimit(for: want, after: list.historyLimit)
+    guard limit != nil || list.historyLimit != nil else { return }
+    if limit != nil {
+      guard !replay.mayBringAll(into: narrow) else { return }
+      for id in replay.named where list.ids.contains(id) { limit = min(limit!, id) }
+      for id in replay.looseIDs(of: narrow) { limit = min(limit!, id) }
+    }
+    lists.modifyValue(forKey: listKey) { $0.list.limitHistory(to: limit) }
+  }
+
+  /// Handles the answer that the server hides a message that was asked for. It says nothing about
+  /// the message: what is held stays, and events keep it up to date. But flags in doubt can never
+  /// be settled, so such a message is dropped. A hole in a list stays, and is not asked about
+  /// again, because everything older is hidden, too.
+  @inlinable
+  mutating func hide(_ id: MessageID) {
+    if !doubt(about: id).isEmpty { drop(id) }
+    let next = MessageID(min(id.number, .max - 1) + 1)
+    forEachList(
+      where: { $0.isHole(id) },
+      { $0.list.limitHistory(to: max($0.list.historyLimit ?? next, next)) })
   }
 
   /// Shows a page of a list that cannot be known, until the next page comes.

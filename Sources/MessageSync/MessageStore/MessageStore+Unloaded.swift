@@ -38,7 +38,9 @@ extension MessageStore {
     var ids = idsInUse + page.messages.map { $0.id }
     if case .item(let id) = fetch.request.want { ids.append(id) }
     guard page.isInOrder, let narrow = fetch.request.narrow, let listKey = listKey(of: narrow),
-      let list = lists[listKey]?.list, let interval = page.interval
+      let list = lists[listKey]?.list,
+      let interval = page.interval(
+        for: fetch.request.want, isListLimited: list.historyLimit != nil)
     else { return queries(for: ids) }
     for (id, _) in list.ids.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
       guard interval.contains(id) else { break }

@@ -17,6 +17,8 @@ extension MessageStore {
     /// Ascending by ID.
     @usableFromInline var copies: [Copy]
     @usableFromInline let interval: IDInterval<MessageID>?
+    /// Whether the server hides messages of the list. Then events about any ID count.
+    @usableFromInline let isLimited: Bool
     /// What events said about messages in the interval that the page did not bring.
     @usableFromInline var loose: [(id: MessageID, touch: Touch)] = []
     @usableFromInline var looseForAll: [(flags: MessageFlags, isSet: Bool)] = []
@@ -24,9 +26,10 @@ extension MessageStore {
     @usableFromInline var named: [MessageID] = []
 
     @inlinable
-    init(_ page: Page, _ interval: IDInterval<MessageID>?) {
+    init(_ page: Page, _ interval: IDInterval<MessageID>?, isLimited: Bool) {
       copies = page.messages.map { Copy(held: Held($0)) }
       self.interval = interval
+      self.isLimited = isLimited
     }
 
     /// Whether no event since the fetch left has named the message.
@@ -77,7 +80,7 @@ extension MessageStore {
 
     @inlinable
     mutating func noteLoose(_ touch: Touch, of id: MessageID, _ store: MessageStore) {
-      guard let interval, interval.contains(id), !store.held.contains(id) else { return }
+      guard isLimited || interval?.contains(id) ?? false, !store.held.contains(id) else { return }
       loose.append((id, touch))
     }
 
@@ -88,20 +91,35 @@ extension MessageStore {
       _ interval: IDInterval<MessageID>, in narrow: Narrow, doubted: [PartialMessage<Content>]
     ) -> Knowledge<MessageID> {
       var known = Knowledge(interval)
-      let reads = narrow.reads
-      for (flags, isSet) in looseForAll where !reads.flags.isDisjoint(with: flags) {
-        var anyone = PartialMessage<Content>(MessageID(0))
-        anyone.flags = isSet ? flags : []
-        anyone.flagsShown = flags
-        if narrow.verdict(on: anyone) != .no { return Knowledge() }
-      }
-      for (id, touch) in loose where reads.overlaps(touch.fields) || touch.bringsMessage {
-        if narrow.verdict(on: touch.partialMessage(of: id)) != .no { known.remove(id) }
-      }
+      if mayBringAll(into: narrow) { return Knowledge() }
+      for id in looseIDs(of: narrow) { known.remove(id) }
       for partialMessage in doubted where narrow.verdict(on: partialMessage) == .unknown {
         known.remove(partialMessage.id)
       }
       return known
+    }
+
+    /// Whether an event about all messages may have brought any of them into a narrow.
+    @inlinable
+    func mayBringAll(into narrow: Narrow) -> Bool {
+      for (flags, isSet) in looseForAll where !narrow.reads.flags.isDisjoint(with: flags) {
+        var anyone = PartialMessage<Content>(MessageID(0))
+        anyone.flags = isSet ? flags : []
+        anyone.flagsShown = flags
+        if narrow.verdict(on: anyone) != .no { return true }
+      }
+      return false
+    }
+
+    /// The messages that the page lacks and that an event may have brought into a narrow.
+    @inlinable
+    func looseIDs(of narrow: Narrow) -> [MessageID] {
+      let reads = narrow.reads
+      var ids: [MessageID] = []
+      for (id, touch) in loose where reads.overlaps(touch.fields) || touch.bringsMessage {
+        if narrow.verdict(on: touch.partialMessage(of: id)) != .no { ids.append(id) }
+      }
+      return ids
     }
 
     @inlinable

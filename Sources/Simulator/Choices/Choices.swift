@@ -53,6 +53,8 @@ public struct Choices: Sendable {
     case undo
     /// Which worlds are hasty, and what happens in them while an answer is awaited.
     case haste
+    /// Which servers hide old messages, and from when on.
+    case history
     /// Which servers forget the names of clients, and which names.
     case names
   }

@@ -20,6 +20,7 @@ package enum MessagesApp: SimulatedApp {
     for _ in 0..<choices.draw(.workload, below: 8) {
       serverMessages.apply(serverMessages.nextChange(&choices))
     }
+    if choices.happens(.history, 1, in: 8) { serverMessages.beginHiding(&choices) }
     return serverMessages
   }
 
@@ -140,6 +141,7 @@ extension ServerMessages: CustomStringConvertible {
   package var description: String {
     var text = "follows"
     for channel in followed { text += " \(channel)" }
+    if firstVisible > MessageID(0) { text += ", hides what is before \(firstVisible):" }
     for message in messages {
       text += " \(message.id):\(message.place):\(message.content)+\(message.flags.rawValue)"
     }
@@ -162,6 +164,7 @@ extension ServerMessages.Change: CustomStringConvertible {
     case .reacted(let id, let reaction, let isSet):
       "\(id) reaction \(isSet ? "+" : "-") of \(reaction.user)"
     case .covered(let channel, let follows): "channel \(channel) \(follows ? "followed" : "left")"
+    case .limited(let id): "messages before \(id) are hidden"
     case .untold(let change): "\(change), and nobody is told"
     case .aged(let row): "\(row.id) is in the cache as \(row.place): \(row.content)"
     case .renewed: "the cache is as it should be"

@@ -193,7 +193,7 @@ package struct MessagesUser: SimulatedUser {
       return
     }
     let after = MessagesUser.whole(store, reading: rows)
-    if case .item(let id) = page.request.want, !oracle.maySuspect(id),
+    if case .item(let id) = page.request.want, !oracle.mayBeWrong(id),
       after.auditCounts.repairs > before.auditCounts.repairs
     {
       wrongRepair = id

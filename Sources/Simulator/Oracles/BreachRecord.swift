@@ -46,7 +46,7 @@ struct BreachRecord: Sendable {
     case .aged(let row):
       if !broken.contains(row.id) { broken.append(row.id) }
       if !aged.contains(row.id) { aged.append(row.id) }
-    case .renewed: break
+    case .limited, .renewed: break
     case .sent, .edited, .moved, .deleted, .flagged, .flaggedAll, .reacted, .covered:
       let event = truth.announcement(of: change)
       for (id, touch) in BreachRecord.touches(of: change, truth, at: position) {
@@ -94,7 +94,7 @@ struct BreachRecord: Sendable {
     case .covered(let channel, _):
       let there = truth.messages.filter { $0.place.channel == channel }
       return there.map { ($0.id, touch(MessageFields())) }
-    case .untold, .aged, .renewed: return []
+    case .limited, .untold, .aged, .renewed: return []
     }
   }
 

@@ -55,7 +55,7 @@ package enum ExcerptOracle {
       }
     }
     if excerpt.reachesEnd {
-      let last = isOpen ? end : anchor(of: window)
+      let last = isOpen ? end : start(of: window, list)
       if !isAll(from: last, to: .veryEnd, shown, ids, list) { return "the newest row is the last" }
     }
     if excerpt.reachesBeginning, shown.isEmpty, gaps == 0,
@@ -72,11 +72,13 @@ package enum ExcerptOracle {
     _ gaps: Int,
     _ list: PartialList<MessageID>
   ) -> String? {
-    guard list.historyLimit == nil else { return nil }
     if gaps == 0, !excerpt.wants.isEmpty, window.anchor.point != nil {
       return "what is asked for is shown as a gap"
     }
     guard excerpt.wants.isEmpty else { return nil }
+    if let limit = list.historyLimit {
+      return complaint(about: excerpt, of: window, list, shown, limit)
+    }
     if gaps > 0 { return "a gap is asked for" }
     guard let point = window.anchor.point else { return "the first unread is asked for" }
     let older = excerpt.rows.count {
@@ -89,6 +91,31 @@ package enum ExcerptOracle {
       return "\(window.after) rows from \(window.anchor) on, or the end"
     }
     return nil
+  }
+
+  /// The same for a list whose older part the server hides.
+  private static func complaint(
+    about excerpt: ListExcerpt<MessageID>, of window: ListWindow<MessageID>,
+    _ list: PartialList<MessageID>, _ shown: Int, _ limit: MessageID
+  ) -> String? {
+    for case .gap(let gap) in excerpt.rows where gap.upperEnd >= .id(limit) {
+      // A window that wants nothing from its anchor on stays beside a gap above the limit.
+      if limit == MessageID(.max) || window.after == 0 && gap.lowerEnd <= .id(limit) { continue }
+      return "a gap that is not hidden is asked for"
+    }
+    guard limit < MessageID(.max), window.anchor.point != nil else { return nil }
+    let from = start(of: window, list)
+    let newer = excerpt.rows.count {
+      $0.number.map { IDInterval<MessageID>.Point.id($0) >= from } ?? false
+    }
+    if newer < Int(window.after), !excerpt.reachesEnd {
+      return "\(window.after) rows from \(window.anchor) on, or the end"
+    }
+    guard !excerpt.reachesBeginning, shown - newer < Int(window.before), from > .id(limit) else {
+      return nil
+    }
+    let isAll = list.knowledge.covers(IDInterval(from: .id(limit), to: from))
+    return isAll ? nil : "\(window.before) rows before \(window.anchor), or the limit"
   }
 
   /// Whether everything between two points is known and shown.
@@ -115,6 +142,15 @@ package enum ExcerptOracle {
 
   private static func anchor(of window: ListWindow<MessageID>) -> IDInterval<MessageID>.Point {
     window.anchor.point ?? .veryEnd
+  }
+
+  /// Where a window begins to count: at its anchor, or at the limit if the server hides the anchor.
+  private static func start(
+    of window: ListWindow<MessageID>, _ list: PartialList<MessageID>
+  ) -> IDInterval<MessageID>.Point {
+    let anchor = anchor(of: window)
+    guard let limit = list.historyLimit, !list.knowledge.contains(anchor) else { return anchor }
+    return max(anchor, .id(limit))
   }
 
   private static func words(_ excerpt: ListExcerpt<MessageID>) -> String {

@@ -15,10 +15,24 @@ package struct IntervalOracle: Sendable {
   /// Messages that became visible again without an event, and the positions where they did, in
   /// ascending order. A client may be between two of them.
   private var returned: [MessageID: [Int64]] = [:]
+  /// Whether a page hid the message without a sign that it hides any.
+  private func isOverlooked(
+    _ id: MessageID, in narrow: Narrow, _ history: [ServerMessages]
+  ) -> Bool {
+    lacks.contains { lack in
+      lack.isBlind && lack.narrow == narrow && lack.interval.contains(id)
+        && history[Int(lack.position)].hides(id)
+    }
+  }
+
   /// Flags that were set or cleared on all messages at once, with the positions.
   private var sweeps: [(flags: MessageFlags, position: Int64)] = []
   /// What the server's breaches excuse.
   private var record = BreachRecord()
+  /// The server hides older messages.
+  private var firstVisible = MessageID(0)
+  /// For each list, the newest position at which a page of it was read.
+  private var lastRead: [Narrow: Int64] = [:]
 
   /// What a page said about messages that are missing.
   private struct Lack: Sendable {
@@ -28,6 +42,9 @@ package struct IntervalOracle: Sendable {
     /// The messages that the page brought and the client kept.
     var kept: [MessageID]
     var position: Int64
+    /// Whether the server may have hidden messages beside the anchor without saying so, to a client
+    /// that did not know that it hides any.
+    var isBlind: Bool
   }
 
   package init() {}
@@ -44,12 +61,14 @@ package struct IntervalOracle: Sendable {
   package mutating func forget() {
     readAhead = [:]
     lacks = []
+    lastRead = [:]
   }
 
   /// The client went back to an older saved form. The server's history stays as it is.
   package mutating func goBack(to then: IntervalOracle) {
     readAhead = then.readAhead
     lacks = then.lacks
+    lastRead = then.lastRead
   }
 
   /// The change that leads to this position made messages visible again without an event.
@@ -77,11 +96,26 @@ package struct IntervalOracle: Sendable {
         readAhead[id] = max(position, readAhead[id] ?? 0)
       }
     }
+    if let narrow = request.narrow { lastRead[narrow] = max(position, lastRead[narrow] ?? 0) }
     guard let interval = KnowledgeRules.interval(of: page, for: request) else { return }
     var kept: [MessageID] = []
     for message in page.messages where after[message.id] != nil { kept.append(message.id) }
     lacks.append(
-      Lack(narrow: request.narrow, interval: interval, kept: kept, position: position))
+      Lack(
+        narrow: request.narrow, interval: interval, kept: kept, position: position,
+        isBlind: IntervalOracle.isBlind(page, request, before)))
+  }
+
+  /// After an anchor that is older than the limit, a page begins at the limit, and does not say
+  /// so. No client can tell this from a page of a server that hides nothing.
+  private static func isBlind(
+    _ page: MessagePage<UInt32>, _ request: PageRequest<Narrow, MessageID>, _ before: Store
+  ) -> Bool {
+    guard let anchor = page.anchor, let narrow = request.narrow, !page.isHistoryLimited,
+      case .about(_, _, let after) = request.want, after > 0
+    else { return false }
+    return page.messages.allSatisfy { $0.id > anchor }
+      && before.list(of: narrow)?.historyLimit == nil
   }
 
   /// A change that leads to this position was committed.
@@ -91,6 +125,8 @@ package struct IntervalOracle: Sendable {
     record.note(change, from: truth, at: position)
     noteSilentReturn(of: truth.returnsSilently(change), at: position)
     if case .flaggedAll(let flags, _) = change { sweeps.append((flags, position)) }
+    firstVisible = max(firstVisible, truth.firstVisible)
+    if case .limited(let id) = change { firstVisible = max(firstVisible, id) }
   }
 
   /// Notes what a client holds at a finger, after each of its steps.
@@ -100,15 +136,21 @@ package struct IntervalOracle: Sendable {
 
   // MARK: The audit
 
-  /// Whether a message may be suspect. It may only if the server broke its contract, or if the
-  /// message became visible again without an event.
-  package func maySuspect(_ id: MessageID) -> Bool { record.isBroken(id) || returned[id] != nil }
+  /// Whether a message may be suspect. It may only if the server broke its contract, if the message
+  /// became visible again without an event, or if the server hides it.
+  package func maySuspect(_ id: MessageID) -> Bool { mayBeWrong(id) || id < firstVisible }
+
+  /// Whether a message may be held wrongly, and mended by an audit. That the server hides it is no
+  /// reason.
+  package func mayBeWrong(_ id: MessageID) -> Bool { record.isBroken(id) || returned[id] != nil }
 
   /// What is wrong with an up-to-date store after its client has looked at everything twice; `nil`
   /// if nothing is wrong that could have been repaired.
   package func objectionAfterLooks(to store: Store, _ truth: ServerMessages) -> Objection? {
     for message in truth.messages where truth.follows(message.place) {
       let excuse = record.lost(message.id, message)
+      // No page shows it any more. What is held of it can only be kept up to date by events.
+      if truth.hides(message.id), store[message.id] == nil || mayBeWrong(message.id) { continue }
       guard let held = store[message.id] else {
         if excuse.isThere { continue }
         return Objection(expected: "\(words(message)) after two looks", found: "nothing is held")
@@ -121,10 +163,37 @@ package struct IntervalOracle: Sendable {
     }
     for held in store.messages where truth.followed(held.id) == nil {
       if let message = truth[held.id], record.lost(held.id, message).isThere { continue }
+      // Below a limit, a client cannot tell what is gone from what is hidden.
+      let isBelow = store.list(of: Narrow())?.hides(held.id) ?? false
+      if truth.hides(held.id) || isBelow, mayBeWrong(held.id) { continue }
       return Objection(
         expected: "\(held.id) is not there after two looks", found: "it is held: \(words(held))")
     }
+    return objectionToLimits(of: store, truth)
+  }
+
+  /// A list with a limit says that older messages are hidden. So none of them is visible.
+  private func objectionToLimits(of store: Store, _ truth: ServerMessages) -> Objection? {
+    for narrow in store.narrows where store.canBeKnown(narrow) {
+      guard let list = store.list(of: narrow) else { continue }
+      if let objection = objection(to: list, of: narrow, truth, { _ in true }) { return objection }
+    }
     return nil
+  }
+
+  private func objection(
+    to list: PartialList<MessageID>, of narrow: Narrow, _ truth: ServerMessages,
+    _ isConcerned: (MessageID) -> Bool
+  ) -> Objection? {
+    guard let limit = list.historyLimit else { return nil }
+    let shown = truth.messages.first { message in
+      message.id < limit && message.id >= firstVisible && !truth.hides(message.id)
+        && isConcerned(message.id)
+        && truth.contains(message.id, in: narrow) && !mayBeWrong(message.id)
+    }
+    return shown.map {
+      Objection(expected: "\(narrow) shows \($0.id)", found: "its history is limited to \(limit)")
+    }
   }
 
   // MARK: The allowance
@@ -181,13 +250,16 @@ package struct IntervalOracle: Sendable {
     where store[message.id] == nil && KnowledgeRules.word(of: list, on: message.id) == false {
       guard history[Int(finger)].contains(message.id, in: narrow),
         !isLackedAhead(message.id, in: narrow, of: finger),
-        !isBackUnannounced(message.id, by: finger, history), !record.isBroken(message.id)
+        !isBackUnannounced(message.id, by: finger, history), !record.isBroken(message.id),
+        !isOverlooked(message.id, in: narrow, history)
       else { continue }
       return Objection(
         expected: "\(narrow) lacks \(message.id), or does not know",
         found: "knows \(list.knowledge)")
     }
-    return nil
+    // A page that was read ahead may lack messages that are still there at the finger.
+    guard lastRead[narrow] ?? 0 <= finger else { return nil }
+    return objection(to: list, of: narrow, history[Int(finger)]) { store[$0] == nil }
   }
 
   /// Whether a page that was read after the finger said that the message is missing.

@@ -8,7 +8,10 @@ extension ServerMessages {
   ) -> MessagePage<UInt32> {
     switch request.want {
     case .item(let id):
-      return MessagePage(messages: later.seenRow(of: id).map { [$0] } ?? [])
+      guard let row = later.seenRow(of: id) else { return MessagePage(messages: []) }
+      let isHidden = later.hides(id)
+      return MessagePage(
+        messages: isHidden ? [] : [row], foundOldest: isHidden, isHistoryLimited: isHidden)
     case .about(let anchor, let before, let after):
       return page(request.narrow ?? Narrow(), anchor, before, after, later)
     }
@@ -44,16 +47,31 @@ extension ServerMessages {
   ) -> MessagePage<UInt32> {
     let ids = ids(in: narrow)
     let point = point(of: anchor, narrow, ids)
-    let older = ids.filter { $0.number < point }.suffix(Int(before))
-    let newer = ids.filter { $0.number > point }.prefix(Int(max(0, after)))
+    // Hidden rows are left out after the rows have been chosen, but after an anchor they are not
+    // chosen. At the very beginning one more row than wanted is chosen.
+    let chosenBefore = ids.filter { $0.number < point }.suffix(Int(before))
     let own = ids.filter { $0.number == point }
+    let first = anchor == .oldest ? MessageID(.min) : firstVisible
+    let chosen = ids.filter { $0.number > point && $0 >= first }
+      .prefix(after > 0 ? Int(after) + 1 : 0)
+    let newer = chosen.filter { !hides($0) }.prefix(Int(max(0, after)))
+    let older = chosenBefore.filter { !hides($0) }
     var page = MessagePage<UInt32>(messages: [])
-    for id in older + own + newer {
+    for id in older + own.filter({ !hides($0) }) + newer {
       if let row = later.seenRow(of: id) { page.messages.append(row) }
     }
     page.foundOldest = anchor == .oldest || older.count < before
     page.foundNewest = anchor == .newest || newer.count < after
-    if point != .min, point != .max { page.anchor = MessageID(point) }
+    // After an anchor nothing is seen of hidden rows.
+    let isOwnSeen = before > 0 && after == 0
+    page.isHistoryLimited =
+      page.foundOldest && (chosenBefore + chosen + (isOwnSeen ? own : [])).contains(where: hides)
+    if anchor == .serverChosen, own.contains(where: hides) {
+      // The server chose a message that it hides. A client can tell (`ZulipPage`).
+      page.isHistoryLimited = true
+    } else if point != .min, point != .max {
+      page.anchor = MessageID(point)
+    }
     return page
   }
 

@@ -10,6 +10,7 @@ extension ServerMessages {
 
   /// Draws the next change. There are few messages in few places, so that changes collide often.
   package func nextChange(_ choices: inout Choices) -> Change {
+    if hidesHistory, choices.happens(.history, 1, in: 12) { return nextLimit(&choices) }
     let id = anyID(&choices)
     switch choices.draw(.workload, below: 16) {
     case 0, 1, 2: return send(&choices)
@@ -31,6 +32,19 @@ extension ServerMessages {
     }
   }
 
+  /// Hides some more messages, at most all there are.
+  private func nextLimit(_ choices: inout Choices) -> Change {
+    let next = choices.draw(.history, in: firstVisible.number...newest.number + 1)
+    return .limited(to: MessageID(next))
+  }
+
+  /// Makes the server one that hides its history. It has more messages from the beginning.
+  package mutating func beginHiding(_ choices: inout Choices) {
+    hidesHistory = true
+    for _ in 0..<choices.draw(.history, in: 4...12) { apply(send(&choices)) }
+    if flip(&choices) { apply(nextLimit(&choices)) }
+  }
+
   /// The opposite of a flag change, perhaps for one more message. If the server merges the two, the
   /// client cannot tell which came last.
   private func opposite(
@@ -47,7 +61,7 @@ extension ServerMessages {
       let change = nextChange(&choices)
       switch change {
       case .sent, .edited, .moved, .deleted, .flagged, .reacted: break
-      case .flaggedAll, .covered, .untold, .aged, .renewed: return nil
+      case .flaggedAll, .covered, .limited, .untold, .aged, .renewed: return nil
       }
       // Leaving a change unannounced breaks nothing if it would not be announced anyway.
       return announcement(of: change) == nil ? nil : .untold(change)
@@ -65,9 +79,9 @@ extension ServerMessages {
   }
 
   private func send(_ choices: inout Choices) -> Change {
-    // There are at most eight messages at a time. Sometimes the new one has an ID that was
-    // allocated before the newest message's.
-    guard messages.count < 8 else { return .deleted([anyID(&choices)]) }
+    // There are few messages at a time. Sometimes the new one has an ID that was allocated before
+    // the newest message's.
+    guard messages.count < (hidesHistory ? 14 : 8) else { return .deleted([anyID(&choices)]) }
     var id = MessageID(newest.number + choices.draw(.workload, in: 1...2))
     if let reserved, flip(&choices) { id = reserved }
     return .sent(

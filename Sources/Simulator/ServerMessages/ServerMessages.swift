@@ -36,6 +36,10 @@ package struct ServerMessages: Hashable, Sendable {
   /// Old rows that pages show in place of the true ones, except for flags, because the cache was
   /// filled while a change was being committed.
   var cached: [ChatMessage<UInt32>] = []
+  /// Older messages are in no page. The user is still told of changes to them.
+  package internal(set) var firstVisible = MessageID(0)
+  /// Whether the server hides more and more old messages as time passes. It tells nobody.
+  var hidesHistory = false
 
   package init(following followed: [ChannelID], hidden: [ChannelID]) {
     self.followed = followed.sorted()
@@ -56,6 +60,9 @@ package struct ServerMessages: Hashable, Sendable {
     case flaggedAll(MessageFlags, isSet: Bool)
     case reacted(MessageID, MessageReaction, isSet: Bool)
     case covered(ChannelID, follows: Bool)
+    /// From now on pages hide the messages older than this ID. No client is told, and none needs to
+    /// be: pages say it.
+    case limited(to: MessageID)
     /// A change of which no client is told: the server breaks its contract.
     indirect case untold(Change)
     /// From now on pages show this old row, until the message changes again.
@@ -89,6 +96,9 @@ package struct ServerMessages: Hashable, Sendable {
     return narrow.verdict(on: PartialMessage(message)) == .yes
   }
 
+  /// Whether pages hide the message.
+  package func hides(_ id: MessageID) -> Bool { id < firstVisible }
+
   func index(of id: MessageID) -> Int? { messages.firstIndex { $0.id == id } }
 
   // MARK: Changes
@@ -120,7 +130,7 @@ package struct ServerMessages: Hashable, Sendable {
     case .reacted(let id, let reaction, let isSet):
       return followed(id) == nil ? nil : .reacted(id, reaction, isSet: isSet)
     case .covered(let channel, let follows): return .covered(channel, follows: follows)
-    case .untold, .aged, .renewed: return nil
+    case .limited, .untold, .aged, .renewed: return nil
     }
   }
 
@@ -188,6 +198,7 @@ package struct ServerMessages: Hashable, Sendable {
     case .covered(let channel, let follows):
       followed.removeAll { $0 == channel }
       if follows { followed = (followed + [channel]).sorted() }
+    case .limited(let id): firstVisible = max(firstVisible, id)
     case .untold(let change): return apply(change)
     case .aged(let row): cached = cached.filter { $0.id != row.id } + [row]
     case .renewed: cached = []

@@ -7,7 +7,7 @@ extension PartialList {
   @inlinable
   static var pageMaximum: Int64 { 1000 }
 
-  /// The most gaps searched on each side. Rows behind more gaps are not seen.
+  /// The most gaps to be filled on each side. Rows behind more gaps are not seen.
   @inlinable
   static var gapsMaximum: Int { 4 }
 
@@ -22,8 +22,13 @@ extension PartialList {
     // If the server hides the anchor, the window shows what comes after the limit.
     if let historyLimit, anchor < .id(historyLimit), !knowledge.contains(anchor) {
       anchor = .id(historyLimit)
+      guard knowledge.contains(anchor) else {
+        // There is nothing older. A page about the very beginning might have hidden rows only.
+        let visible = ListWindow(.id(historyLimit), before: 0, after: window.after)
+        return unknown(visible, at: anchor, isWanted: window.after > 0)
+      }
     }
-    guard knowledge.contains(anchor) else { return unknown(window, at: anchor) }
+    guard knowledge.contains(anchor) else { return unknown(window, at: anchor, isWanted: true) }
     let older = side(.older, of: anchor, rows: window.before)
     let newer = side(.newer, of: anchor, rows: window.after)
     excerpt.rows = older.rows.reversed() + newer.rows
@@ -53,7 +58,9 @@ extension PartialList {
   /// The excerpt for an anchor in a gap: one page about it serves both sides. Former rows are
   /// shown.
   @inlinable
-  func unknown(_ window: ListWindow<ID>, at anchor: IDInterval<ID>.Point) -> ListExcerpt<ID> {
+  func unknown(
+    _ window: ListWindow<ID>, at anchor: IDInterval<ID>.Point, isWanted: Bool
+  ) -> ListExcerpt<ID> {
     var excerpt = ListExcerpt<ID>()
     let gap = knowledge.gap(atOrBelow: anchor) ?? .everything
     var older: [ListExcerpt<ID>.Row] = []
@@ -64,7 +71,7 @@ extension PartialList {
     for id in formerIDs(.newer, from: PartialList.first(.newer, of: anchor), gap, window.after) {
       excerpt.rows.append(.former(id))
     }
-    if !hidesEverything { excerpt.wants = [PartialList.want(window)] }
+    if isWanted, !hidesEverything { excerpt.wants = [looking(before: PartialList.want(window))] }
     return excerpt
   }
 
@@ -74,7 +81,7 @@ extension PartialList {
     var left = rows
     guard var interval = knowledge.interval(holding: anchor) else { return side }
     var next = PartialList.first(way, of: anchor)
-    for _ in 0...PartialList.gapsMaximum {
+    while side.wants.count <= PartialList.gapsMaximum {
       let unloaded = unloaded(way, from: next, interval)
       let loaded = unloaded.map { interval.before($0, way) } ?? interval
       let taken = take(way, ids, from: next, loaded, left)
@@ -94,12 +101,12 @@ extension PartialList {
       }
       guard left > 0, let gap = gap(way, beside: end) else { return side }
       side.rows.append(.gap(gap))
-      if way == .newer || !isHidden(below: end) {
-        side.wants.append(PartialList.want(way, gap, beside: end, rows: left))
-      }
-      for id in formerIDs(way, from: end.id, gap, left) {
-        side.rows.append(.former(id))
-        left -= 1
+      if let want = want(way, gap, beside: end, rows: left) {
+        side.wants.append(want)
+        for id in formerIDs(way, from: end.id, gap, left) {
+          side.rows.append(.former(id))
+          left -= 1
+        }
       }
       let far = way == .older ? gap.lowerEnd : gap.upperEnd
       guard let beyond = PartialList.next(way, after: far), left > 0,
@@ -213,6 +220,34 @@ extension PartialList {
         after: window.anchor == .newest ? 0 : 1)
     }
     return .about(window.anchor, before: before, after: after)
+  }
+
+  /// The request that fills a gap beside a known part; `nil`: the server hides what is there, and
+  /// former rows there are not shown either.
+  ///
+  /// After an anchor, a page does not say whether the server hides rows; before one, it does. So if
+  /// some rows are known to be hidden, a gap is filled from its newer side if it has one.
+  @inlinable
+  func want(
+    _ way: Side.Way, _ gap: IDInterval<ID>, beside edge: IDInterval<ID>.Point, rows: Int64
+  ) -> PageWant<ID>? {
+    guard let historyLimit else { return PartialList.want(way, gap, beside: edge, rows: rows) }
+    let newer = way == .older ? edge : PartialList.next(.newer, after: gap.upperEnd).map { .id($0) }
+    if let newer {
+      if isHidden(below: newer) { return nil }
+      return PartialList.want(.older, gap, beside: newer, rows: rows)
+    }
+    if hidesEverything { return nil }
+    let start = edge.id == nil ? .id(historyLimit) : edge
+    return looking(before: PartialList.want(.newer, gap, beside: start, rows: rows))
+  }
+
+  /// A request about an ID and what comes after it, for at least one row before it too, if some
+  /// rows are known to be hidden. So the page shows whether the anchor is hidden.
+  @inlinable
+  func looking(before want: PageWant<ID>) -> PageWant<ID> {
+    guard historyLimit != nil, case .about(.id(let id), 0, let after) = want else { return want }
+    return .about(.id(id), before: 1, after: after)
   }
 
   @inlinable

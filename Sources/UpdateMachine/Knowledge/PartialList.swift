@@ -21,8 +21,9 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   @inlinable
   package var former: Former? { _former }
 
-  /// The server hides everything older than this ID, so nothing older is asked for. The greatest
-  /// ID: it hides everything.
+  /// The server shows nothing of the list that is older than this ID, because it hides old rows. So
+  /// nothing older is asked for, and there may be more than is held. The greatest ID: it shows
+  /// nothing at all. Rows that were held before the server hid them stay.
   @inlinable
   public var historyLimit: ID? { _historyLimit }
 
@@ -74,9 +75,8 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   /// Adds a held row. O(log *n*), like all changes here.
   @inlinable
   package mutating func insert(_ id: ID) {
+    if hides(id), !_ids.contains(id) { noteVisible(id) }
     _ids[id] = Present()
-    // An older row is visible, so the limit was wrong.
-    if hides(id) { _historyLimit = nil }
   }
 
   /// Removes a row that is no longer held, or no longer in the narrow. What is known stays.
@@ -142,9 +142,16 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
     _unloaded = Knowledge()
   }
 
-  /// Notes that the server shows nothing older than this ID.
+  /// Notes that the server shows nothing older than this ID; `nil`: it hides nothing.
   @inlinable
-  package mutating func limitHistory(to id: ID) { _historyLimit = id }
+  package mutating func limitHistory(to id: ID?) { _historyLimit = id }
+
+  /// Notes that the server may show a row of this ID, although the limit says that it does not. The
+  /// limit is lowered, and what is newer is asked for again.
+  @inlinable
+  package mutating func noteVisible(_ id: ID) {
+    if hides(id) { _historyLimit = id }
+  }
 
   /// Whether the server is known to hide this ID.
   @inlinable
@@ -262,15 +269,15 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
     case gap(IDInterval<ID>)
   }
 
-  /// Whether all that was asked for is there.
+  /// Whether all that was asked for is there, as far as the server shows it: a gap whose rows the
+  /// server hides is filled by no request.
   @inlinable
-  package var isComplete: Bool { wants.isEmpty && !rows.contains { $0.isGap } }
-}
-
-extension ListExcerpt.Row {
-  @inlinable
-  var isGap: Bool {
-    if case .gap = self { true } else { false }
+  package var isComplete: Bool {
+    wants.isEmpty
+      && !rows.contains { row in
+        guard case .gap(let gap) = row else { return false }
+        return unloaded.contains { $0.interval == gap }
+      }
   }
 }
 

@@ -10,8 +10,9 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   public var reachesBeginning = false
   /// Whether the last row is the newest there is.
   public var reachesEnd = false
-  /// Whether all that was asked for is there, and held. Never true for a list that cannot be known
-  /// (a search).
+  /// Whether all that was asked for is there, and held, as far as the server shows it: it may hide
+  /// old rows (``PartialList/historyLimit``). Never true for a list that cannot be known (a
+  /// search).
   public var isComplete = false
 
   /// One line of a view.

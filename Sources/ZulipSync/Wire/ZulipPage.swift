@@ -32,16 +32,27 @@ extension ZulipPage: Decodable {
 }
 
 extension ZulipPage {
+  /// The server's number for an anchor that is newer than all messages.
+  private static var anchorBeyond: Int64 { 10_000_000_000_000_000 }
+
   /// Returns the page for the library, which must know the request: only an anchor that was to be
   /// included is known to be on the page or nowhere (PartialKnowledge R5). Returns `nil` if the
   /// anchor was excluded between messages on both sides: the page has a hole then, which no page of
   /// ours has.
   package func page(for request: ZulipPageRequest) -> MessagePage<ZulipContent>? {
     var about: MessageID?
+    var isHistoryLimited = isHistoryLimited
     switch request.anchor {
     case .newest, .oldest: break
     // Without an unread message, the server's anchor is a number beyond all IDs.
-    case .serverChosen: if foundAnchor { about = MessageID(anchor) }
+    case .serverChosen:
+      if foundAnchor {
+        about = MessageID(anchor)
+      } else if anchor < messages.first?.message.id.number ?? ZulipPage.anchorBeyond {
+        // The first unread message is older than all that the server shows, so it is hidden. The
+        // server itself says so only if it hides even older ones.
+        isHistoryLimited = true
+      }
     case .id(let id): about = id
     }
     if !request.includesAnchor, let id = about {
