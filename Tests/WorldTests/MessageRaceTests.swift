@@ -33,7 +33,7 @@ struct MessageRaceTests {
     }
   }
 
-  @Test(.disabled("not yet run since the oracle was mended"), arguments: 0..<4)
+  @Test(arguments: 0..<4)
   func `every claim is true while a server hides more and more messages`(share: Int) throws {
     for seed in 0..<400 {
       let seed = UInt64(share * 400 + seed)

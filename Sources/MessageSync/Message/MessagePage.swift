@@ -85,7 +85,9 @@ public struct MessagePage<Content: Hashable & Sendable>: Hashable, Sendable {
   /// before the anchor. A message up to the anchor shows that the anchor is not hidden.
   @inlinable
   package func mayHide(for want: PageWant<MessageID>) -> Bool {
-    guard case .about(_, _, let after) = want, after > 0, let anchor else { return false }
+    guard case .about(_, let before, let after) = want, after > 0 || before == 0, let anchor else {
+      return false
+    }
     return messages.first.map { $0.id > anchor } ?? true
   }
 

@@ -112,7 +112,7 @@ package struct IntervalOracle: Sendable {
     _ page: MessagePage<UInt32>, _ request: PageRequest<Narrow, MessageID>, _ before: Store
   ) -> Bool {
     guard let anchor = page.anchor, let narrow = request.narrow, !page.isHistoryLimited,
-      case .about(_, _, let after) = request.want, after > 0
+      case .about(_, let older, let newer) = request.want, newer > 0 || older == 0
     else { return false }
     return page.messages.allSatisfy { $0.id > anchor }
       && before.list(of: narrow)?.historyLimit == nil

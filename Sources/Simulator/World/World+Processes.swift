@@ -254,11 +254,7 @@ extension World {
   /// Begins to read rows that this process left on its disk, which takes a while.
   mutating func read(_ queries: [RowQuery], _ id: RequestID?, on client: Int) {
     let isSlow = faultPlan.faults.contains(.slowLoad) && choices.happens(.rows, 1, in: 8)
-    var delay = choices.draw(.rows, in: 1...(isSlow ? FaultPlan.slowWrite : FaultPlan.quickWrite))
-    // In a hasty world the disk may be as slow as the network, so that answers overtake it.
-    if faultPlan.haste != nil, phase == .stormy, choices.happens(.haste, 1, in: 2) {
-      delay += choices.draw(.haste, in: 0...(choices.pick(.haste, faultPlan.latencies) * 4))
-    }
+    let delay = choices.draw(.rows, in: 1...(isSlow ? FaultPlan.slowWrite : FaultPlan.quickWrite))
     clients[client].rowReading = Client.RowReading(
       id: id, queries: queries, fails: failsToRead(client))
     agenda.add(
