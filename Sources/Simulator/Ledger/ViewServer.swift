@@ -10,7 +10,7 @@ package protocol SimulatedMutators: ViewMutators {
 /// until there is something new for it. Position *p* is after *p* commits.
 ///
 /// There is a single log that never ends. A new client gets its name with its first snapshot.
-package struct ViewServer<Mutators: SimulatedMutators>: PollHoldingServer, NamingServer {
+package struct ViewServer<Mutators: SimulatedMutators>: PollHoldingServer {
   package typealias Value = Mutators.Value
   package typealias Truth = ViewTruth<Value>
   package typealias Sync = ClientView<Value>

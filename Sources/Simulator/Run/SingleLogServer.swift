@@ -27,10 +27,6 @@ extension SingleLogServer {
   package mutating func release(_ log: Log) -> Reply { .released }
 }
 
-/// A server in a world that names its clients, and may forget a name. Then the client gets another
-/// one, and its user is owed the same as before.
-package protocol NamingServer: SimulatedServer {}
-
 /// A server in a world that holds a waiting poll until there is news for it, or for some time.
 package protocol PollHoldingServer: SingleLogServer {
   /// The polls that it holds, and those that it has let go.
