@@ -21,9 +21,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   /// The greatest ticket given before an older outbox came back. An echo of an old change is
   /// mistaken for one of the new change with the same ticket.
   private var doubtfulTicket = MutationTicket(0)
-  /// The greatest ID sent before that. Until the server has confirmed that many, it may take a new
-  /// change for the old one with its ID.
-  private var doubtfulID = MutationID.none
+  package var doubtfulID = MutationID.none
 
   /// One change.
   package struct Made: Sendable {
@@ -47,11 +45,6 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   }
 
   package init(of client: ClientID? = nil) { self.client = client }
-
-  package mutating func rename(to client: ClientID) {
-    self.client = client
-    doubtfulID = .none
-  }
 
   // MARK: What the user does
 

@@ -7,12 +7,12 @@ package protocol OutboxBook: Sendable {
   var client: ClientID? { get set }
   /// The names that the server has forgotten under which it was kept before.
   var formerNames: [ClientID] { get set }
+  /// The greatest ID sent before an older outbox came back. Until the server has confirmed that
+  /// many, it may take a new change for the old one with its ID.
+  var doubtfulID: MutationID { get set }
 
   /// Creates an empty record.
   init(of client: ClientID?)
-
-  /// The server has given the client another name. The IDs of its changes begin again.
-  mutating func rename(to client: ClientID)
 
   /// Notes that a change stands behind later ones, because it threw in a replay.
   mutating func noteMove(of tickets: TicketSet)
@@ -29,7 +29,8 @@ extension OutboxBook {
       book.client = other
     } else if renamings.contains(Renaming(from: client, to: other)) {
       book.formerNames.append(client)
-      book.rename(to: other)
+      book.client = other
+      book.doubtfulID = .none  // The IDs of its changes begin again.
     } else {
       return Self(of: other)
     }

@@ -5,9 +5,7 @@ package struct MadeChanges<Change: Mutation & Equatable>: OutboxBook {
   package var client: ClientID?
   package var formerNames: [ClientID] = []
   private(set) var made: [Made] = []
-  /// The greatest ID sent before an older outbox came back. Until the server has confirmed that
-  /// many, it may take a new change for the old one with its ID.
-  private var doubtfulID = MutationID.none
+  package var doubtfulID = MutationID.none
 
   /// One change.
   struct Made: Sendable {
@@ -28,11 +26,6 @@ package struct MadeChanges<Change: Mutation & Equatable>: OutboxBook {
   }
 
   package init(of client: ClientID?) { self.client = client }
-
-  package mutating func rename(to client: ClientID) {
-    self.client = client
-    doubtfulID = .none
-  }
 
   package mutating func noteMove(of tickets: TicketSet) {}
 

@@ -15,30 +15,19 @@ package struct IntervalOracle: Sendable {
   /// Messages that became visible again without an event, and the positions where they did, in
   /// ascending order. A client may be between two of them.
   private var returned: [MessageID: [Int64]] = [:]
-  /// Whether a page hid the message without a sign that it hides any.
-  private func isOverlooked(
-    _ id: MessageID, in narrow: Narrow, _ history: [ServerMessages]
-  ) -> Bool {
-    lacks.contains { lack in
-      lack.isBlind && lack.narrow == narrow && lack.interval.contains(id)
-        && history[Int(lack.position)].hides(id)
-    }
-  }
-
   /// Flags that were set or cleared on all messages at once, with the positions.
   private var sweeps: [(flags: MessageFlags, position: Int64)] = []
   /// What the server's breaches excuse.
   private var record = BreachRecord()
   /// The server hides older messages.
   private var firstVisible = MessageID(0)
-  /// For each list, the newest position at which a page of it was read.
-  private var lastRead: [Narrow: Int64] = [:]
 
   /// What a page said about messages that are missing.
   private struct Lack: Sendable {
     /// `nil` if the page was about one message; then it holds for every narrow.
     var narrow: Narrow?
-    var interval: IDInterval<MessageID>
+    /// The IDs about which the page is complete; `nil`: none.
+    var interval: IDInterval<MessageID>?
     /// The messages that the page brought and the client kept.
     var kept: [MessageID]
     var position: Int64
@@ -61,14 +50,12 @@ package struct IntervalOracle: Sendable {
   package mutating func forget() {
     readAhead = [:]
     lacks = []
-    lastRead = [:]
   }
 
   /// The client went back to an older saved form. The server's history stays as it is.
   package mutating func goBack(to then: IntervalOracle) {
     readAhead = then.readAhead
     lacks = then.lacks
-    lastRead = then.lastRead
   }
 
   /// The change that leads to this position made messages visible again without an event.
@@ -96,13 +83,12 @@ package struct IntervalOracle: Sendable {
         readAhead[id] = max(position, readAhead[id] ?? 0)
       }
     }
-    if let narrow = request.narrow { lastRead[narrow] = max(position, lastRead[narrow] ?? 0) }
-    guard let interval = KnowledgeRules.interval(of: page, for: request) else { return }
     var kept: [MessageID] = []
     for message in page.messages where after[message.id] != nil { kept.append(message.id) }
     lacks.append(
       Lack(
-        narrow: request.narrow, interval: interval, kept: kept, position: position,
+        narrow: request.narrow, interval: KnowledgeRules.interval(of: page, for: request),
+        kept: kept, position: position,
         isBlind: IntervalOracle.isBlind(page, request, before)))
   }
 
@@ -258,16 +244,26 @@ package struct IntervalOracle: Sendable {
         found: "knows \(list.knowledge)")
     }
     // A page that was read ahead may lack messages that are still there at the finger.
-    guard lastRead[narrow] ?? 0 <= finger else { return nil }
+    if lacks.contains(where: { $0.narrow == narrow && $0.position > finger }) { return nil }
     return objection(to: list, of: narrow, history[Int(finger)]) { store[$0] == nil }
   }
 
   /// Whether a page that was read after the finger said that the message is missing.
   private func isLackedAhead(_ id: MessageID, in narrow: Narrow, of finger: Int64) -> Bool {
-    for lack in lacks where lack.position > finger && lack.interval.contains(id) {
+    for lack in lacks where lack.position > finger && lack.interval?.contains(id) == true {
       if lack.narrow == nil || lack.narrow == narrow, !lack.kept.contains(id) { return true }
     }
     return false
+  }
+
+  /// Whether a page hid the message without a sign that it hides any.
+  private func isOverlooked(
+    _ id: MessageID, in narrow: Narrow, _ history: [ServerMessages]
+  ) -> Bool {
+    lacks.contains { lack in
+      lack.isBlind && lack.narrow == narrow && lack.interval?.contains(id) == true
+        && history[Int(lack.position)].hides(id)
+    }
   }
 
   /// Flags that were set or cleared on all messages before this one became visible again without an
@@ -309,8 +305,9 @@ package struct IntervalOracle: Sendable {
     }
     var found: [UInt64] = []
     for lack in lacks where lack.position > finger {
+      guard let interval = lack.interval else { continue }
       var one = StateDigest()
-      one.fold("\(lack.interval)")
+      one.fold("\(interval)")
       one.fold(lack.position - finger)
       for id in lack.kept { one.fold(id.number) }
       if !found.contains(one.value) { found.append(one.value) }

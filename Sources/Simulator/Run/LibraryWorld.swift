@@ -55,6 +55,10 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     }
   }
 
+  /// Whether the server of this world names its clients, and may forget a name. The users of such a
+  /// world keep one book of changes under all their names.
+  package var namesClients: Bool { self == .ledger }
+
   /// The world of a seed: each seed draws one.
   ///
   /// - Parameters:

@@ -132,9 +132,9 @@ final class SimulatedClient<App: SimulatedApp> {
     var answer: PushAnswer?
     /// Whether the client has stopped waiting for the result.
     var isGivenUp = false
-    /// Whether it has reached the server, and whether the client has heard how it ended.
+    /// Whether it has reached the server, and whether an answer or a failure has come back.
     var hasArrived = false
-    var isHeard = false
+    var hasEnded = false
   }
 
   enum Connection: Sendable {

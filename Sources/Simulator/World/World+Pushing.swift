@@ -44,7 +44,7 @@ extension World {
     }
     let push = clients[client].pushes[Int(number)].push
     let earlier = clients[client].pushes.lastIndex {
-      $0.push.id != push.id && !$0.isHeard && !$0.isGivenUp && $0.push.repeats(push)
+      $0.push.id != push.id && !$0.hasEnded && !$0.isGivenUp && $0.push.repeats(push)
     }
     guard let earlier, choices.happens(.haste, 1, in: 2) else { return }
     let sent = clients[client].pushes[earlier]
@@ -77,13 +77,9 @@ extension World {
     }
     switch pushing {
     case .arrives: return false
-    case .isAnswered(let number), .fails(let number, _, _):
-      clients[client].pushes[Int(number)].isHeard = true
-    }
-    switch pushing {
-    case .arrives: return false
     case .isAnswered(let number):
       drawArrival(.pushAnswer, client, number)
+      clients[client].pushes[Int(number)].hasEnded = true
       let sent = clients[client].pushes[Int(number)]
       guard let answer = sent.answer, !sent.isGivenUp else { return false }
       if isTraced { note(who(client), "push \(number) is answered", about: client) }
@@ -94,6 +90,7 @@ extension World {
       }
     case .fails(let number, let reason, let hasLeft):
       drawArrival(.pushAnswer, client, number)
+      clients[client].pushes[Int(number)].hasEnded = true
       guard !clients[client].pushes[Int(number)].isGivenUp else { return false }
       let failure = reason.failure
       if isTraced { note(who(client), "push \(number) fails, \(failure)", about: client) }

@@ -78,7 +78,7 @@ struct World<App: SimulatedApp> {
     var faultPlan = FaultPlan(
       &choices, allowed: configuration.faults, isSwarm: configuration.isSwarm,
       hasPages: World.isPartial, hasChanges: World.isChanging,
-      hasNames: configuration.world == .ledger, cadences: Server.cadences)
+      hasNames: configuration.world.namesClients, cadences: Server.cadences)
     if World.isChanging {
       // Where users change things the state is durable, and an older outbox is a fault of its own.
       faultPlan.settings.isDurable = true

@@ -48,7 +48,7 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
     // Another client's confirmations say nothing about this one. So a replica that lags may lack
     // what was confirmed under a name that the server has forgotten since.
     let known = old?.client == snapshot.client ? old?.model : nil
-    if let old, known == nil, snapshot.mayLack(what: old.model.finger) { throw .confirmsLess }
+    if let old, known == nil, snapshot.mayBeOlder(than: old.model.finger) { throw .confirmsLess }
     model = try ClientViewModel(snapshot: snapshot, replacing: known)
   }
 
@@ -64,8 +64,8 @@ public struct ConfirmedView<Change: ViewMutation>: SyncModel {
 }
 
 extension PulledView {
-  /// Whether it may be older than the view of another client of the same user.
-  fileprivate func mayLack(what finger: ViewFinger) -> Bool {
+  /// Whether it may be older than a view of the same user under another name.
+  fileprivate func mayBeOlder(than finger: ViewFinger) -> Bool {
     if isCurrent || finger.client == .nameless { return false }
     guard let commit, let known = finger.commit else { return true }
     return commit < known

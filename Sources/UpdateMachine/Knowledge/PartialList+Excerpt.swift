@@ -11,7 +11,8 @@ extension PartialList {
   @inlinable
   static var gapsMaximum: Int { 4 }
 
-  /// Returns what a window shows, and what to fetch for the rest. O(rows + log *n*).
+  /// Returns what a window shows, and what to fetch for the rest. O(rows + log *n*), and a step for
+  /// each gap that the server hides.
   @inlinable
   package func excerpt(of window: ListWindow<ID>) -> ListExcerpt<ID> {
     var excerpt = ListExcerpt<ID>()
@@ -71,7 +72,7 @@ extension PartialList {
     for id in formerIDs(.newer, from: PartialList.first(.newer, of: anchor), gap, window.after) {
       excerpt.rows.append(.former(id))
     }
-    if isWanted, !hidesEverything { excerpt.wants = [looking(before: PartialList.want(window))] }
+    if isWanted, !hidesEverything { excerpt.wants = [lookingBack(PartialList.want(window))] }
     return excerpt
   }
 
@@ -239,13 +240,13 @@ extension PartialList {
     }
     if hidesEverything { return nil }
     let start = edge.id == nil ? .id(historyLimit) : edge
-    return looking(before: PartialList.want(.newer, gap, beside: start, rows: rows))
+    return lookingBack(PartialList.want(.newer, gap, beside: start, rows: rows))
   }
 
   /// A request about an ID and what comes after it, for at least one row before it too, if some
   /// rows are known to be hidden. So the page shows whether the anchor is hidden.
   @inlinable
-  func looking(before want: PageWant<ID>) -> PageWant<ID> {
+  func lookingBack(_ want: PageWant<ID>) -> PageWant<ID> {
     guard historyLimit != nil, case .about(.id(let id), 0, let after) = want else { return want }
     return .about(.id(id), before: 1, after: after)
   }
