@@ -70,12 +70,15 @@ package struct LedgerUser: ReconsideringUser {
     _ model: Model, _ local: LocalChanges<LedgerChange>, _ truth: Truth, at position: Int64
   ) -> LedgerLaw { LedgerLaw(owner: owner(local), model: model, local: local, truth: truth) }
 
-  /// What a client has seen never goes back.
+  /// What a client has seen never goes back, not even when the server gives it another name.
   package mutating func objection(to model: Model, at position: Int64) -> UserObjection? {
     let finger = model.model.finger
     guard let commit = finger.commit else { return nil }
     defer { seen = (finger.client, commit) }
-    guard let seen, seen.client == finger.client, commit < seen.commit else { return nil }
+    guard let seen, commit < seen.commit,
+      seen.client == finger.client
+        || check.renamings.contains(Renaming(from: seen.client, to: finger.client))
+    else { return nil }
     return UserObjection(
       .causality, "a state at or after commit \(seen.commit.number)", "\(finger)")
   }
