@@ -70,10 +70,12 @@ struct Checker<App: SimulatedApp> {
     var endsOutage = false
     /// What its app was told of.
     var told = ToldOracle<App.Model, Server.Sync>()
+    var store: StoreOracle
 
     init(_ settings: MachineSettings) {
       self.settings = settings
       budget = BudgetOracle(settings: settings)
+      store = StoreOracle(settings: settings.retry)
     }
   }
 
@@ -242,6 +244,11 @@ struct Checker<App: SimulatedApp> {
       if !HonestyOracle.fits(claim, body.status) {
         report(.honesty, client, now, "a claim that fits \(body.status)", "\(claim)")
       }
+    }
+    if let expected = accounts[client].store.note(
+      input, effects, isLoaded: body.isLoaded, at: now)
+    {
+      report(.budget, client, now, expected, words(of: input))
     }
     if let objection = accounts[client].told.note(input, effects, body, freshness, at: now) {
       report(.honesty, client, now, objection.expected, "\(objection.found), \(words(of: input))")
