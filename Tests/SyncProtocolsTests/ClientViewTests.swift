@@ -206,9 +206,9 @@ struct ClientViewTests {
     #expect(try ClientViewModel(snapshot: older).view.text == "a=1")
   }
 
-  /// A story of the fault `forgotten-name`: a change was confirmed and shown. Then the server forgot
-  /// the client's name, and a replica that lagged gave the view of before the change under the new
-  /// one.
+  /// A story of the fault `forgotten-name`: a change was confirmed and shown. Then the server
+  /// forgot the client's name, and a replica that lagged gave the view of before the change under
+  /// the new one.
   @Test func `under another name, what may be older is refused`() throws {
     typealias Model = ConfirmedView<Wish>
     let other = ClientID(2)
