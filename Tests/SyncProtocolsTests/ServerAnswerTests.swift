@@ -52,6 +52,25 @@ struct ServerAnswerTests {
       ServerAnswerTests.error(429, "BAD_EVENT_QUEUE_ID").failure() == .rateLimited(after: nil))
   }
 
+  /// A gateway may answer with a status of its own and leave the body as it was.
+  @Test(arguments: [200, 400, 403, 500, 503])
+  func `row 4: the code of a rate limit counts, whatever the status`(status: Int) {
+    let wait = TimeSpan.seconds(9)
+    var answer = ServerAnswerTests.error(status, "RATE_LIMIT_HIT")
+    #expect(answer.failure() == .rateLimited(after: nil))
+    answer.retryAfter = wait
+    #expect(answer.failure() == .rateLimited(after: wait))
+    answer.result = .success
+    #expect(answer.failure() != .rateLimited(after: wait) || status == 503)
+  }
+
+  @Test func `row 4: a server that says until when it is away asks for patience`() {
+    let wait = TimeSpan.seconds(9)
+    let answer = ServerAnswer(status: 503, result: nil, retryAfter: wait)
+    #expect(answer.failure() == .rateLimited(after: wait))
+    #expect(ServerAnswer(status: 502, result: nil, retryAfter: wait).failure() == .serverFault)
+  }
+
   @Test(arguments: [500, 502, 503, 504, 599])
   func `row 5: every 5xx is a server's fault, HTML or not`(status: Int) {
     #expect(ServerAnswer(status: status, result: nil).failure() == .serverFault)

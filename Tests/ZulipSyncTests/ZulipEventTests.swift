@@ -165,7 +165,7 @@ struct ZulipEventTests {
     (RecordedLines.moveOfTopic, #""message_ids":[2144,2145],"#, "", "message_ids"),
     (RecordedLines.moveOfChannel, #""new_stream_id":6"#, #""new_stream_id":"6""#, "new_stream_id"),
     (RecordedLines.deletion, "2145]", "null]", "message_ids[2]"),
-    (RecordedLines.flags, #""op":"remove""#, #""op":"toggle""#, "op"),
+    (RecordedLines.flags, #""op":"remove""#, #""op":7"#, "op"),
     (RecordedLines.flags, #""messages":[2150,2147],"#, "", "messages"),
     (RecordedLines.flags, #""flag":"read","#, "", "flag"),
     (RecordedLines.reaction, #""message_id":2147,"#, "", "message_id"),

@@ -312,6 +312,7 @@ struct StateCheck {
       [
         ("of unknown types", counts.unknownTypes.values.reduce(0, +)),
         ("unknown fields", counts.unknownFields.values.reduce(0, +)),
+        ("of unknown ops", counts.unknownOps.values.reduce(0, +)),
         ("not asked for", counts.notHeld), ("about what is not there", counts.strays),
       ].filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
     return passed.isEmpty ? text : text + "; passed over: " + passed.joined(separator: ", ")

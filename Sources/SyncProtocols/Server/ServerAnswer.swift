@@ -37,10 +37,12 @@ public struct ServerAnswer: Hashable, Sendable {
   ///
   /// Only status and code decide, never a message's wording (SyncBugs 24). An answer without the
   /// envelope is not the server's. A proxy or a portal sent it, whatever its status, so it is
-  /// `serverFault` and does not cost the finger. Only 429 is believed without the envelope, because
-  /// all it asks for is patience.
+  /// `serverFault` and does not cost the finger. Only 429, and 503 that says until when, are
+  /// believed without the envelope, because all they ask for is patience. With the envelope the
+  /// code says so too, whatever status a proxy made of the answer.
   public func failure() -> SyncFailure? {
-    if status == 429 { return .rateLimited(after: retryAfter) }
+    let isLimited = status == 429 || result == .error && code == "RATE_LIMIT_HIT"
+    if isLimited || status == 503 && retryAfter != nil { return .rateLimited(after: retryAfter) }
     guard let result else { return .serverFault }
     switch status {
     case 200..<300 where result == .success: return nil

@@ -82,6 +82,9 @@ extension ZulipConnection {
       form.add("to", .list(users.map { .number($0.number) }))
     }
     form.add("content", .text(content))
+    // Otherwise the user's own message is unread, unless the server knows the program's name. A
+    // server below feature level 236 ignores this.
+    form.add("read_by_sender", true)
     form.add("queue_id", echo.map { .text($0.queue.text) })
     form.add("local_id", echo.map { .text($0.localID) })
     return try await ask(.post, "messages", form, within: deadline) { answer throws(ZulipError) in
@@ -219,7 +222,7 @@ extension ZulipNarrow {
   /// The narrow as JSON for the server.
   var value: ZulipValue {
     .list(
-      terms.map { term in
+      terms.map(\.wired).map { term in
         let operand: ZulipValue =
           switch term.operand {
           case .number(let number): .number(number)
@@ -228,5 +231,14 @@ extension ZulipNarrow {
           }
         return ["operator": .text(term.name), "operand": operand, "negated": .bool(term.isNegated)]
       })
+  }
+}
+
+extension ZulipNarrow.Term {
+  /// The term in words that the server knows: it lists unread messages and those that are not, but
+  /// refuses `is:read`.
+  fileprivate var wired: ZulipNarrow.Term {
+    guard name == "is", operand == .text("read") else { return self }
+    return .init("is", .text("unread"), isNegated: !isNegated)
   }
 }

@@ -17,25 +17,44 @@ extension ZulipConnection {
   package func register(
     _ register: ZulipRegister = ZulipRegister(), within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> Registered<ZulipSnapshot, QueueFinger> {
-    let (registered, level) = try await ask(
+    let opened = try await ask(
       .post, "register", register.parameters, limit: settings.registerLimit,
       within: deadline ?? settings.registerDeadline
     ) { answer throws(ZulipError) in
-      let level = try answer.number("zulip_feature_level")
+      try Opened(answer, register)
+    }
+    switch opened {
+    case .registered(let registered): return registered
+    case .tooOld(let level, let queue):
+      // The server keeps a queue that nobody asks for minutes.
+      if let queue { try? await release(queue) }
+      throw ZulipFailure(.unsupported, .tooOld(level), status: 200)
+    }
+  }
+
+  /// The answer to a register.
+  private enum Opened: Sendable {
+    case registered(Registered<ZulipSnapshot, QueueFinger>)
+    /// The server is too old. Nothing more of its answer is read, because no field of it is
+    /// promised.
+    case tooOld(Int64, QueueID?)
+
+    /// Servers before the first feature level do not name it.
+    init(_ answer: ZulipReading, _ register: ZulipRegister) throws(ZulipError) {
+      let level = try answer.numberIfPresent("zulip_feature_level") ?? 0
+      guard level >= register.leastFeatureLevel else {
+        self = .tooOld(level, answer.fields["queue_id"]?.text.map { QueueID($0) })
+        return
+      }
       let queue = try answer.text("queue_id")
       guard !queue.isEmpty else { throw answer.malformed("queue_id") }
       let finger = QueueFinger(
         queue: QueueID(queue), lastEventID: try answer.number("last_event_id"))
-      return (
+      self = .registered(
         Registered(
           snapshot: ZulipSnapshot(answer.fields, register.client), finger: finger,
-          terms: ZulipConnection.terms(answer.fields, register)), level
-      )
+          terms: ZulipConnection.terms(answer.fields, register)))
     }
-    guard level >= register.leastFeatureLevel else {
-      throw ZulipFailure(.unsupported, .tooOld(level), status: 200)
-    }
-    return registered
   }
 
   /// Reads the server's promises. If one is missing or makes no sense, the default is used.

@@ -50,8 +50,10 @@ final class ZulipExchange: @unchecked Sendable {
   /// - Returns: whether this call ended it.
   @discardableResult
   func end(_ ending: ZulipTransport.Ending, isComplete: Bool = false) -> Bool {
+    var ending = ending
     let (isFirst, task, continuation): (Bool, URLSessionTask?, Waiter?) = lock.withLock {
       guard case .out(let waiter) = state else { return (false, nil, nil) }
+      ending = headed(ending)
       state = .over(ending)
       answer = nil
       return (true, self.task, waiter)
@@ -60,6 +62,19 @@ final class ZulipExchange: @unchecked Sendable {
     continuation?.resume(returning: ending)
     return isFirst
   }
+
+  /// What the head of a refusal says is known, even if its body breaks or never comes: above all
+  /// how long to wait.
+  private func headed(_ ending: ZulipTransport.Ending) -> ZulipTransport.Ending {
+    guard let answer, answer.status >= ZulipExchange.leastRefusal else { return ending }
+    switch ending {
+    case .timedOut, .failed: return .answered(answer)
+    case .answered, .cancelled: return ending
+    }
+  }
+
+  /// The lowest status of a refusal or a fault.
+  private static let leastRefusal = 400
 
   // MARK: Reports from URLSession
 

@@ -28,6 +28,9 @@ struct ZulipRule {
   var effect: Effect
   /// The fields that it may have besides `id`, `type` and `op`. Others are counted as unknown.
   var knows: Set<String>
+  /// The values that its `op` may have. An event with another is counted as unknown, and ignored;
+  /// `nil`: its `op` means nothing here.
+  var ops: Set<String>?
 
   enum Effect {
     /// A known type that does not concern this state.
@@ -66,8 +69,9 @@ struct ZulipRule {
     var data: String?
   }
 
-  init(_ effect: Effect, knows: Set<String>) {
+  init(_ effect: Effect, knows: Set<String>, ops: Set<String>? = nil) {
     self.effect = effect
     self.knows = knows
+    self.ops = ops
   }
 }

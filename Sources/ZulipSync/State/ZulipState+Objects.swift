@@ -1,33 +1,34 @@
 import UpdateMachine
 
 /// The kind of a change. Servers use several words for each.
-private enum ObjectChange {
+enum ObjectChange {
   case comes, changes, goes
+  /// All objects get another order.
+  case orders
+
+  private static let words: [String: ObjectChange] = [
+    "add": .comes, "create": .comes, "update": .changes, "change": .changes, "remove": .goes,
+    "delete": .goes, "reorder": .orders,
+  ]
+
+  /// The words that servers use.
+  static let ops = Set(words.keys)
 
   init?(_ op: String) {
-    switch op {
-    case "add", "create": self = .comes
-    case "update", "change": self = .changes
-    case "remove", "delete": self = .goes
-    default: return nil
-    }
+    guard let change = ObjectChange.words[op] else { return nil }
+    self = change
   }
 }
 
 extension ZulipState {
   // MARK: Objects of one field
 
-  /// - Returns: `false` if `op` is unknown.
-  @discardableResult
   mutating func change(
     _ objects: ZulipRule.Objects, _ event: ZulipReading
-  ) throws(ZulipError) -> Bool {
-    let op = try event.text("op")
-    guard holds(objects.field) else {
-      noteNotHeld()
-      return true
-    }
-    switch ObjectChange(op) {
+  ) throws(ZulipError) {
+    let change = ObjectChange(try event.text("op"))
+    guard holds(objects.field) else { return noteNotHeld() }
+    switch change {
     case .comes:
       if let many = objects.many, event.fields[many] != nil {
         for object in try event.objects(many) { try add(object, to: objects.field) }
@@ -43,15 +44,13 @@ extension ZulipState {
         try merge(object, into: try key(of: object, in: objects.field))
       }
     case .goes: try remove(objects, event)
-    case nil:
-      // The order of channel folders, which one event gives for all.
-      guard op == "reorder", event.fields["order"] != nil else { return false }
+    case .orders:
       for (place, id) in try event.numbers("order").enumerated() {
         let order: ZulipFields = ["order": .number(Int64(place))]
         try merge(ZulipReading(order, path: "order."), into: ZulipKey(objects.field, id))
       }
+    case nil: break
     }
-    return true
   }
 
   private mutating func remove(

@@ -68,6 +68,8 @@ package struct ZulipCounts: Hashable, Sendable {
   package private(set) var unknownTypes: [String: Int64] = [:]
   /// Unknown fields of events, by type and name: "message.mood".
   package private(set) var unknownFields: [String: Int64] = [:]
+  /// Events with an unknown `op`, by type and `op`: "reaction.swap".
+  package private(set) var unknownOps: [String: Int64] = [:]
   /// Events about fields that were not requested.
   package internal(set) var notHeld: Int64 = 0
   /// Changes of objects that are not there. Servers send them where a user cannot see everything.
@@ -82,6 +84,10 @@ package struct ZulipCounts: Hashable, Sendable {
 
   mutating func noteUnknown(field: String, of type: String) {
     ZulipCounts.note("\(type).\(field)", in: &unknownFields)
+  }
+
+  mutating func noteUnknown(op: String, of type: String) {
+    ZulipCounts.note("\(type).\(op)", in: &unknownOps)
   }
 
   private static func note(_ name: String, in counts: inout [String: Int64]) {
@@ -138,8 +144,13 @@ extension ZulipState: SyncModel {
       guard !["type", "id", "op"].contains(entry.name) else { continue }
       counts.noteUnknown(field: entry.name, of: type)
     }
+    let reading = ZulipReading(event.fields, path: "")
+    if let ops = rule.ops, let op = event.fields[reading.name(.op)]?.text, !ops.contains(op) {
+      counts.noteUnknown(op: op, of: type)
+      return
+    }
     do throws(ZulipError) {
-      try perform(rule.effect, event.kind, ZulipReading(event.fields, path: ""))
+      try perform(rule.effect, event.kind, reading)
     } catch {
       guard case .malformed(let path) = error else { throw error }
       throw .malformed(path: "\(type).\(path)")

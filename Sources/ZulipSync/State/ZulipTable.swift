@@ -77,10 +77,12 @@ enum ZulipTable {
     ]),
 
     // Events that change a setting.
-    "realm": ZulipRule(.properties(prefix: "realm_"), knows: ["property", "value", "data"]),
+    "realm": ZulipRule(
+      .properties(prefix: "realm_"), knows: ["property", "value", "data"],
+      ops: ["update", "update_dict", "deactivated"]),
     "realm_user_settings_defaults": ZulipRule(
       .entry("realm_user_settings_defaults", name: "property", value: "value"),
-      knows: ["property", "value"]),
+      knows: ["property", "value"], ops: ["update"]),
     "user_settings": settings(name: "property", value: "value", "language_name"),
     "update_display_settings": settings(name: "setting_name", value: "setting", "user"),
     "update_global_notifications": settings(name: "notification_name", value: "setting", "user"),
@@ -100,7 +102,10 @@ enum ZulipTable {
     "realm_bot": objects("realm_bots", one: "bot"),
     "user_group": ZulipRule(
       .groups,
-      knows: ["group", "group_id", "data", "user_ids", "direct_subgroup_ids", "subgroup_ids"]),
+      knows: ["group", "group_id", "data", "user_ids", "direct_subgroup_ids", "subgroup_ids"],
+      ops: ObjectChange.ops.union([
+        "add_members", "remove_members", "add_subgroups", "remove_subgroups",
+      ])),
     "user_topic": ZulipRule(
       .topic, knows: ["stream_id", "topic_name", "last_updated", "visibility_policy"]),
     "user_status": ZulipRule(
@@ -108,18 +113,18 @@ enum ZulipTable {
       knows: ["user_id", "away", "status_text", "emoji_name", "emoji_code", "reaction_type"]),
 
     // Users and channels, which are in several fields.
-    "realm_user": ZulipRule(.users, knows: ["person"]),
+    "realm_user": ZulipRule(.users, knows: ["person"], ops: ["add", "remove", "update"]),
     "stream": ZulipRule(
       .channels,
       knows: [
         "streams", "stream_ids", "stream_id", "name", "property", "value", "rendered_description",
         "history_public_to_subscribers", "is_web_public",
-      ]),
+      ], ops: ["create", "delete", "update"]),
     "subscription": ZulipRule(
       .subscriptions,
       knows: [
         "subscriptions", "stream_id", "stream_ids", "user_id", "user_ids", "property", "value",
-      ]),
+      ], ops: ["add", "remove", "update", "peer_add", "peer_remove"]),
 
     // Messages: unread and starred ones, and conversations.
     "message": ZulipRule(.messages, knows: ["message", "flags", "local_message_id"]),
@@ -138,11 +143,14 @@ enum ZulipTable {
         "recipient_id",
       ]),
     "update_message_flags": ZulipRule(
-      .messages, knows: ["operation", "flag", "messages", "all", "message_details"]),
+      .messages, knows: ["operation", "flag", "messages", "all", "message_details"],
+      ops: ["add", "remove"]),
 
     // About messages themselves, which are not held here.
-    "reaction": nothing(
-      "emoji_code", "emoji_name", "message_id", "reaction_type", "user", "user_id"),
+    "reaction": ZulipRule(
+      .nothing,
+      knows: ["emoji_code", "emoji_name", "message_id", "reaction_type", "user", "user_id"],
+      ops: ["add", "remove"]),
     "submessage": nothing("content", "message_id", "msg_type", "sender_id", "submessage_id"),
     // For the presence model.
     "presence": nothing("email", "presence", "presences", "server_timestamp", "user_id"),
@@ -178,7 +186,7 @@ enum ZulipTable {
   ) -> ZulipRule {
     ZulipRule(
       .objects(.init(field: field, one: one, many: many, id: id, data: data)),
-      knows: Set([one, many, id, data].compactMap { $0 } + others))
+      knows: Set([one, many, id, data].compactMap { $0 } + others), ops: ObjectChange.ops)
   }
 
   private static func nothing(_ names: String...) -> ZulipRule {

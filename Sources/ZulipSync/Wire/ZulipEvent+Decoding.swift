@@ -19,7 +19,7 @@ extension ZulipEvent: Decodable {
         .sent(try ZulipMessage(event.object("message"), flags: event.texts("flags")))
       case "update_message": .updated(try ZulipUpdate(event))
       case "delete_message": .deleted(try event.messageIDs(.messages))
-      case "update_message_flags": .flagged(try ZulipFlagging(event))
+      case "update_message_flags": try ZulipFlagging(event).map { .flagged($0) } ?? .ignored
       case "reaction": try ZulipEvent.reacted(event)
       case "subscription": try ZulipEvent.covered(event)
       default: .ignored
@@ -27,9 +27,9 @@ extension ZulipEvent: Decodable {
   }
 
   private static func reacted(_ event: ZulipReading) throws(ZulipError) -> Kind {
-    let isSet = try event.word("op", Change.self) == .add
+    guard let change = Change(rawValue: try event.text("op")) else { return .ignored }
     let id = MessageID(try event.number("message_id"))
-    return .reacted(id, try MessageReaction(event), isSet: isSet)
+    return .reacted(id, try MessageReaction(event), isSet: change == .add)
   }
 
   /// Other changes of a subscription do not concern messages.
@@ -48,8 +48,10 @@ extension ZulipFlagging {
     case add, remove
   }
 
-  init(_ event: ZulipReading) throws(ZulipError) {
-    isSet = try event.word(event.name(.op), Change.self) == .add
+  /// `nil` if this library does not know the `op`.
+  init?(_ event: ZulipReading) throws(ZulipError) {
+    guard let change = Change(rawValue: try event.text(event.name(.op))) else { return nil }
+    isSet = change == .add
     flags = MessageFlags(zulip: try event.text("flag"))
     ids = try event.numbers("messages").map { MessageID($0) }
     isAll = try event.boolIfPresent("all") ?? false

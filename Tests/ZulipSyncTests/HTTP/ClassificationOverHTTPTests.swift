@@ -95,6 +95,9 @@ import UpdateMachine
       "429 for less than nothing", with(.error(429, "RATE_LIMIT_HIT"), "Retry-After", "-5"),
       .rateLimited(after: nil)),
     Case(
+      "a rate limit without its status", .error(400, "RATE_LIMIT_HIT", #""retry-after":3"#),
+      .rateLimited(after: .seconds(3)), .refused(RejectionCode("RATE_LIMIT_HIT"))),
+    Case(
       "429 for no number", with(.error(429, "RATE_LIMIT_HIT"), "Retry-After", "nan"),
       .rateLimited(after: nil)),
   ]
@@ -104,6 +107,17 @@ import UpdateMachine
     Case("less than was said", .events().with(.contentLength(1000)), .unreachable, .broken),
     Case("a head cut in the middle", .events().with(.cut(after: 10)), .unreachable, .broken),
     Case("nothing", .events().with(.cut(after: 0)), .unreachable, .broken),
+    Case(
+      "429 with a body cut in the middle",
+      with(.error(429, "RATE_LIMIT_HIT").with(.contentLength(1000)), "Retry-After", "7"),
+      .rateLimited(after: .seconds(7))),
+    Case(
+      "503 with a body cut in the middle",
+      with(.text(html, status: 503).with(.contentLength(1000)), "Retry-After", "8"),
+      .rateLimited(after: .seconds(8))),
+    Case(
+      "500 with a body cut in the middle",
+      .json(#"{"result":"error","msg":""}"#, status: 500).with(.contentLength(1000)), .serverFault),
     Case("a reset", .events().with(.reset(after: 0)), .unreachable, .broken),
     Case("a late reset", .events().with(.reset(after: 100)), .unreachable, .broken),
     Case(

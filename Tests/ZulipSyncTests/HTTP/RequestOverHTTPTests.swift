@@ -83,7 +83,7 @@ import UpdateMachine
     #""last_event_id":-1,"zulip_feature_level":323"#, #""queue_id":"q","zulip_feature_level":323"#,
     #""queue_id":"","last_event_id":-1,"zulip_feature_level":323"#,
     #""queue_id":"q","last_event_id":"x","zulip_feature_level":323"#,
-    #""queue_id":"q","last_event_id":-1"#,
+    #""queue_id":"q","last_event_id":-1,"zulip_feature_level":"x""#,
   ])
   func `a register without required fields is malformed`(fields: String) async throws {
     try await Ada.serve { _ in
@@ -95,14 +95,25 @@ import UpdateMachine
     }
   }
 
-  @Test func `a server that is too old is unsupported`() async throws {
-    let fields = #""queue_id":"q","last_event_id":-1,"zulip_feature_level":184"#
-    try await Ada.serve { _ in
-      .success(fields)
+  /// Such a server need not name its level, or what a newer one promises.
+  @Test(arguments: [
+    (#""queue_id":"q","last_event_id":-1,"zulip_feature_level":184"#, 184, "q"),
+    (#""queue_id":"q","last_event_id":-1"#, 0, "q"), ("", 0, nil),
+    (#""queue_id":7,"zulip_feature_level":3"#, 3, nil),
+  ])
+  func `a server that is too old is unsupported, and keeps no queue`(
+    fields: String, level: Int64, queue: String?
+  ) async throws {
+    let released = Shared<[String?]>([])
+    try await Ada.serve { request in
+      guard request.method == "DELETE" else { return .success(fields) }
+      released.change { $0.append(request.form?["queue_id"]) }
+      return .success()
     } while: { _, connection in
       let failure = await Ada.failure { () throws(ZulipFailure) in try await connection.register() }
-      #expect(failure == ZulipFailure(.unsupported, .tooOld(184), status: 200))
+      #expect(failure == ZulipFailure(.unsupported, .tooOld(level), status: 200))
     }
+    #expect(released.value == (queue.map { [$0] } ?? []))
   }
 
   @Test func `a poll names its queue and its place`() async throws {
@@ -163,6 +174,19 @@ import UpdateMachine
     #expect(answer.foundOldest && answer.messages.isEmpty)
   }
 
+  /// The server refuses both forms of `is:read`.
+  @Test(arguments: [false, true])
+  func `read messages are asked for as those that are not unread`(isNegated: Bool) {
+    let narrow = ZulipNarrow([.init("is", .text("read"), isNegated: isNegated)])
+    let wired: ZulipValue = [
+      ["operator": "is", "operand": "unread", "negated": .bool(!isNegated)]
+    ]
+    #expect(narrow.value == wired)
+    #expect(
+      narrow.filter()
+        == ZulipNarrow([.init("is", .text("unread"), isNegated: !isNegated)]).filter())
+  }
+
   private static let message = """
     "message":{"id":5,"sender_id":8,"type":"stream","stream_id":4,"subject":"T","content":"hi",\
     "display_recipient":"general","content_type":"text/x-markdown","flags":["read"],"reactions":[]}
@@ -198,12 +222,16 @@ import UpdateMachine
     #expect(request.description == "POST /api/v1/messages")
     #expect(
       parameters(request.form) == [
-        "type=stream", "to=4", "topic=x & y", "content=\(text)", "queue_id=q1", "local_id=100.01",
+        "type=stream", "to=4", "topic=x & y", "content=\(text)", "read_by_sender=true",
+        "queue_id=q1", "local_id=100.01",
       ])
     let (direct, _) = try await ask(.success(#""id":2"#)) { connection throws(ZulipFailure) in
       try await connection.send(.direct([UserID(8), UserID(9)]), "hi")
     }
-    #expect(parameters(direct.form) == ["type=direct", "to=[8,9]", "content=hi"])
+    #expect(
+      parameters(direct.form) == [
+        "type=direct", "to=[8,9]", "content=hi", "read_by_sender=true",
+      ])
   }
 
   @Test func `messages are edited, moved and deleted`() async throws {

@@ -39,6 +39,23 @@ import UpdateMachine
     }
   }
 
+  @Test func `what the head of a refusal says is not lost if its body never ends`() async throws {
+    var answer = Response.text(
+      String(repeating: "x", count: 1000), status: 429, type: "text/html")
+    answer.headers["Retry-After"] = "70"
+    let hanging = answer
+    for fault in [LoopbackServer.Fault.halfOpen(after: 800), .reset(after: 800)] {
+      try await Ada.serve { _ in
+        hanging.with(fault)
+      } while: { server, connection in
+        let failure = await poll(connection, within: .milliseconds(700))
+        #expect(failure?.failure == .rateLimited(after: .seconds(70)), "\(fault)")
+        #expect(failure?.status == 429)
+        await server.reaches { $0.open == 0 }
+      }
+    }
+  }
+
   @Test func `a deadline cancels what the server does`() async throws {
     try await Ada.serve { _ in
       await untilCancelled()
