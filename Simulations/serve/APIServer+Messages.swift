@@ -43,10 +43,8 @@ extension APIServer {
   ) throws(APIError) -> APIAnswer {
     let isRendered = try request.bool("apply_markdown") ?? true
     return .success(
-      [
-        "message": realm.json(message, for: user.id, isRendered: isRendered),
-        "raw_content": .string(message.text),
-      ], note: "message \(message.id)")
+      try realm.single(message.id, for: user.id, isRendered: isRendered),
+      note: "message \(message.id)")
   }
 
   // MARK: Sending

@@ -23,11 +23,18 @@ struct Narrow: Sendable {
 
   init(_ terms: [Term]) { self.terms = terms }
 
-  /// Whether it asks for one channel. Then messages are shown for which the user has no row, too.
+  /// Whether it asks for one channel, and not for flags. Then messages are shown for which the user
+  /// has no row, too.
   var isOfChannel: Bool {
-    terms.contains { term in
-      if case .channel = term.subject { !term.isNegated } else { false }
+    var isOfChannel = false
+    for term in terms {
+      switch term.subject {
+      case .channel: isOfChannel = isOfChannel || !term.isNegated
+      case .flag, .anyDirect: return false
+      case .topic, .sender, .direct, .id: break
+      }
     }
+    return isOfChannel
   }
 
   func contains(_ message: RealmMessage, for user: Int64) -> Bool {

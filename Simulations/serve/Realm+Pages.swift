@@ -1,6 +1,6 @@
 package import SyncProtocols
 
-// Pages of messages: the answer to `GET /messages`.
+// Pages of messages, and single ones: the answers to `GET /messages` and `GET /messages/ID`.
 
 extension Realm {
   /// Chooses the messages of a page, and reads them a little `later`, as the real server does. What
@@ -38,6 +38,17 @@ extension Realm {
       "anchor": .integer(anchor), "found_anchor": .bool(!own.isEmpty),
       "found_oldest": .bool(foundOldest), "found_newest": .bool(isAtEnd || newer.count < after),
       "history_limited": .bool(foundOldest && isHistoryLimited),
+    ]
+  }
+
+  /// The answer to `GET /messages/ID`: a message that the user can see, wherever it is.
+  package func single(
+    _ id: Int64, for user: Int64, isRendered: Bool
+  ) throws(APIError) -> JSONObject {
+    let message = try message(id, for: user)
+    return [
+      "message": json(message, for: user, isRendered: isRendered),
+      "raw_content": .string(message.text),
     ]
   }
 

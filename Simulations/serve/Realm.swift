@@ -170,7 +170,9 @@ package struct Realm: ServerTruth {
     case .reacted(let id, let reaction, let isSet):
       change(id) { message in
         message.reactions.removeAll { $0 == reaction }
-        if isSet { message.reactions.append(reaction) }
+        guard isSet else { return }
+        message.reactions.append(reaction)
+        message.makeRow(of: reaction.user)
       }
     case .subscribed(let user, let channel, let isSet):
       guard let index = channels.firstIndex(where: { $0.id == channel }) else { return }
@@ -371,9 +373,16 @@ package struct RealmMessage: Sendable {
   }
 
   mutating func set(_ flag: RowFlags, _ isSet: Bool, of user: Int64) {
-    let place = rows.firstIndex { $0.user == user }
-    let index = place ?? rows.count
-    if place == nil { rows.append(Row(user: user, flags: [.read, .historical])) }
+    let index = makeRow(of: user)
     if isSet { rows[index].flags.insert(flag) } else { rows[index].flags.remove(flag) }
+  }
+
+  /// Makes a row for a user who does something with a message that was not sent to them. Returns
+  /// where the user's row is.
+  @discardableResult
+  mutating func makeRow(of user: Int64) -> Int {
+    if let index = rows.firstIndex(where: { $0.user == user }) { return index }
+    rows.append(Row(user: user, flags: [.read, .historical]))
+    return rows.count - 1
   }
 }

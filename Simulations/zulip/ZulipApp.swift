@@ -51,9 +51,10 @@ package enum ZulipApp: SimulatedApp {
       let answer = try found.realm.page(
         APIRequest("GET", "messages", parameters(of: asked)), for: ZulipTruth.me,
         later: later.realm)
-      let page = ZulipTruth.read(ZulipPage.self, .object(answer))
-      guard let page = page.page(for: asked) else { preconditionFailure("\(asked) has a hole") }
-      return page
+      let read = ZulipTruth.read(ZulipPage.self, .object(answer))
+      guard let page = read.page(for: asked) else { preconditionFailure("\(asked) has a hole") }
+      guard case .item(let id) = request.want, page.messages.isEmpty else { return page }
+      return MessagePage(messages: later.single(id).map { [$0] } ?? [])
     } catch {
       preconditionFailure("\(error) to \(asked)")
     }

@@ -145,15 +145,27 @@ package struct ZulipTruth: ServerTruth {
     if case .deleted = event.kind { true } else { false }
   }
 
+  /// The message as `GET /messages/ID` answers, read by the library; `nil`: refused.
+  func single(_ id: MessageID) -> ChatMessage<ZulipContent>? {
+    do throws(APIError) {
+      let answer = try realm.single(id.number, for: ZulipTruth.me, isRendered: true)
+      return ZulipTruth.read(ZulipMessage.self, answer["message"] ?? .null).messageOfChannel
+    } catch {
+      return nil
+    }
+  }
+
   // MARK: What the user sees, written from the realm alone
 
   private mutating func see() {
     messages = realm.messages.compactMap { message in
       guard let flags = message.flags(of: ZulipTruth.me) else {
-        // A message of a public channel. The workload makes none in one that the user follows.
+        // A message of a public channel, which only lists of the channel show.
         guard case .channel(let id, _) = message.place, realm.channel(id)?.isPrivate == false
         else { return nil }
-        return Seen(message: plain(message, [.read, .historical]), isFollowed: false)
+        var seen = plain(message, [.read, .historical])
+        seen.flags.insert(.outsideFeed)
+        return Seen(message: seen, isFollowed: follows(message.place))
       }
       return Seen(message: plain(message, flags), isFollowed: follows(message.place))
     }
@@ -204,6 +216,11 @@ package struct ZulipTruth: ServerTruth {
   /// Whether a followed message is in a narrow, by the narrow's words.
   package func contains(_ id: MessageID, in narrow: ZulipNarrow) -> Bool {
     guard followed(id) != nil, let message = realm.message(id.number) else { return false }
+    let asksForFlags = narrow.terms.contains { $0.name == "is" }
+    let isOfChannel = narrow.terms.contains { $0.name == "channel" && !$0.isNegated }
+    guard isOfChannel && !asksForFlags || message.flags(of: ZulipTruth.me) != nil else {
+      return false
+    }
     return narrow.terms.allSatisfy { meets($0, message) != $0.isNegated }
   }
 

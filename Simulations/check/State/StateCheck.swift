@@ -308,13 +308,13 @@ struct StateCheck {
       + "\(session.compared) compared with \(session.rows) rows, \(session.explained) explained"
     if session.notFollowed > 0 { text += ", \(session.notFollowed) polls not followed" }
     let counts = session.fed.model?.state.counts ?? ZulipCounts()
-    let passed =
-      [
-        ("of unknown types", counts.unknownTypes.values.reduce(0, +)),
-        ("unknown fields", counts.unknownFields.values.reduce(0, +)),
-        ("of unknown ops", counts.unknownOps.values.reduce(0, +)),
-        ("not asked for", counts.notHeld), ("about what is not there", counts.strays),
-      ].filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
+    let ignored: [(what: String, count: Int64)] = [
+      ("of unknown types", counts.unknownTypes.values.reduce(0, +)),
+      ("of unknown ops", counts.unknownOps.values.reduce(0, +)),
+      ("unknown fields", counts.unknownFields.values.reduce(0, +)),
+      ("not asked for", counts.notHeld), ("about what is not there", counts.strays),
+    ]
+    let passed = ignored.filter { $0.count > 0 }.map { "\($0.count) \($0.what)" }
     return passed.isEmpty ? text : text + "; passed over: " + passed.joined(separator: ", ")
   }
 }

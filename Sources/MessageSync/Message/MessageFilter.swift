@@ -155,10 +155,9 @@ extension MessageFilter.Term {
 extension MessageFilter: CustomStringConvertible {
   /// "channel:7 topic:lunch -flags:1"; "all" without terms.
   public var description: String {
-    if terms.isEmpty { return "all" }
     var text = ""
-    for (index, term) in terms.enumerated() {
-      if index > 0 { text += " " }
+    for term in terms where term.subject != .flags(.outsideFeed) {
+      if !text.isEmpty { text += " " }
       if term.isNegated { text += "-" }
       switch term.subject {
       case .channel(let channel): text += "channel:\(channel)"
@@ -170,6 +169,6 @@ extension MessageFilter: CustomStringConvertible {
       case .text(let words): text += "text:\(words)"
       }
     }
-    return text
+    return text.isEmpty ? "all" : text
   }
 }

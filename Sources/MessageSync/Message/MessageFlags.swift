@@ -1,5 +1,5 @@
 /// A user's flags on a message, set by the user or by the server. Bits without a name are the
-/// app's.
+/// app's, except the highest, which is the library's.
 public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
   public var rawValue: UInt16
 
@@ -33,6 +33,11 @@ public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
   /// The user has collapsed the message.
   @inlinable
   public static var collapsed: MessageFlags { MessageFlags(rawValue: 64) }
+
+  /// The server keeps nothing of the user's about this message, so only lists of its channel show
+  /// it (PartialKnowledge R14). It may be in doubt: a list of a channel does not say it.
+  @inlinable
+  package static var outsideFeed: MessageFlags { MessageFlags(rawValue: 1 << 15) }
 
   /// All flags, named or not.
   @inlinable

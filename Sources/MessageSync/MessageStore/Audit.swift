@@ -16,8 +16,9 @@ extension MessageStore {
     enum Evidence: Hashable, Sendable {
       /// The page brought this copy. No event has been applied to it.
       case copy(ChatMessage<Content>)
-      /// Pages of these narrows lacked the message, though it is held and belongs to them.
-      case lack([Narrow])
+      /// Pages of these narrows lacked the message, though it is held and belongs to them, or
+      /// listed it, though it does not.
+      case lists([Narrow])
     }
 
     @usableFromInline
@@ -56,20 +57,20 @@ extension MessageStore {
       repairCount = other.repairCount
     }
 
-    /// Opens a case. There is one for each message: a copy replaces a lack, and lacks of several
-    /// lists are joined.
+    /// Opens a case. There is one for each message: a copy replaces what lists said, and that of
+    /// several lists is joined.
     @inlinable
     mutating func open(_ id: MessageID, _ evidence: Evidence) {
       if let index = cases.firstIndex(where: { $0.id == id }) {
-        guard cases[index].reading == nil, case .lack(let narrows) = cases[index].evidence else {
+        guard cases[index].reading == nil, case .lists(let narrows) = cases[index].evidence else {
           return
         }
         switch evidence {
         case .copy:
           cases[index] = Case(id: id, evidence: evidence, asked: polls)
-        case .lack(let more):
+        case .lists(let more):
           let new = more.filter { !narrows.contains($0) }
-          cases[index].evidence = .lack(narrows + new)
+          cases[index].evidence = .lists(narrows + new)
         }
       } else if cases.count < Audit.limit {
         cases.append(Case(id: id, evidence: evidence, asked: polls))
@@ -114,11 +115,11 @@ extension MessageStore {
       cases.first { $0.reading == reading }?.evidence
     }
 
-    /// Drops what pages of a narrow lacked, because the narrow has changed its meaning.
+    /// Drops what pages of a narrow said, because the narrow has changed its meaning.
     @inlinable
-    mutating func forgetLacks(of narrow: Narrow) {
+    mutating func forgetEvidence(of narrow: Narrow) {
       cases.removeAll { one in
-        if case .lack(let narrows) = one.evidence { narrows.contains(narrow) } else { false }
+        if case .lists(let narrows) = one.evidence { narrows.contains(narrow) } else { false }
       }
     }
   }
@@ -152,10 +153,14 @@ extension MessageStore {
     _ page: Page, _ fetch: Fetch, _ interval: IDInterval<MessageID>?, _ replay: Replay
   ) {
     for message in page.messages {
-      guard let held = held[message.id], replay.isUnnamed(message.id),
-        MessageStore.counts(message, against: held, doubt: doubt(about: message.id))
-      else { continue }
-      audit.open(message.id, .copy(message))
+      let id = message.id
+      guard let held = held[id], replay.isUnnamed(id) else { continue }
+      let doubt = doubt(about: id).union(MessageStore.doubt(of: message, on: fetch.request))
+      if MessageStore.counts(message, against: held, doubt: doubt) {
+        audit.open(id, .copy(message))
+      } else if let narrow = fetch.request.narrow, replay.contradictsItself(about: id) {
+        audit.open(id, .lists([narrow]))
+      }
     }
     guard let interval else { return }
     if let narrow = fetch.request.narrow {
@@ -163,7 +168,7 @@ extension MessageStore {
     } else if case .item(let id) = fetch.request.want, page.messages.isEmpty,
       held.contains(id), replay.isUnnamed(id)
     {
-      audit.open(id, .lack([]))
+      audit.open(id, .lists([]))
     }
   }
 
@@ -179,7 +184,7 @@ extension MessageStore {
       if next < page.messages.endIndex, page.messages[next].id == id { continue }
       guard let held = held[id], replay.isUnnamed(id) else { continue }
       let certain = PartialMessage(held.message, doubt: doubt(about: id))
-      if narrow.verdict(on: certain) == .yes { audit.open(id, .lack([narrow])) }
+      if narrow.verdict(on: certain) == .yes { audit.open(id, .lists([narrow])) }
     }
   }
 
@@ -194,26 +199,34 @@ extension MessageStore {
     guard isUnnamed, let evidence = audit.evidence(for: reading), let held = held[id] else {
       return
     }
-    let doubt = doubt(about: id)
+    var doubt = doubt(about: id)
     switch evidence {
     case .copy(let first):
       guard let copy else { return }
+      // The first reading, a list, did not say whether it is in the feed.
+      doubt.formUnion(first.flags.intersection(.outsideFeed))
       let fields = MessageStore.differences(first, held, doubt)
       guard !fields.isEmpty, fields == MessageStore.differences(copy, held, doubt),
         MessageStore.agree(first, copy, in: fields)
       else { return }
       accept(MessageStore.mended(held, copy, fields))
-    case .lack(let narrows):
+    case .lists(let narrows):
       guard let copy else {
         audit.repairCount += 1
         self.mended.append(id)
         return drop(id)
       }
       let mended = MessageStore.mended(held, copy, MessageStore.differences(copy, held, doubt))
-      let partialMessage = PartialMessage(mended.message, doubt: doubt)
-      let isOut =
-        !follows(mended.message.place) || narrows.contains { $0.verdict(on: partialMessage) == .no }
-      if isOut { accept(mended) }
+      let (old, new) = (
+        PartialMessage(held.message, doubt: doubt), PartialMessage(mended.message, doubt: doubt)
+      )
+      let isExplained =
+        !follows(mended.message.place)
+        || narrows.contains { narrow in
+          let verdict = narrow.verdict(on: new)
+          return verdict != .unknown && verdict == !narrow.verdict(on: old)
+        }
+      if isExplained { accept(mended) }
     }
   }
 

@@ -58,14 +58,17 @@ extension MessageStore {
   @usableFromInline
   enum Touch {
     case replaced(ChatMessage<Content>)
-    /// The message no longer exists for this user.
-    case gone
+    /// The message no longer exists for this user, or is in a place that is not followed, if that
+    /// is known.
+    case gone(to: MessagePlace?)
     /// The message moved here from a place that is not followed. Only its place is known.
     case arrived(MessagePlace)
-    case moved(MessagePlace, version: Int64?)
+    /// `isOther`: into another channel.
+    case moved(MessagePlace, isOther: Bool, version: Int64?)
     case edited(MessageUpdate<Content>.Edit, version: Int64?)
     case flagged(MessageFlags, isSet: Bool)
-    case reacted(MessageReaction, isSet: Bool)
+    /// `isOwn`: by the user.
+    case reacted(MessageReaction, isSet: Bool, isOwn: Bool)
     case doubted(MessageFlags)
 
     /// The fields that it assigns.
@@ -75,8 +78,48 @@ extension MessageStore {
       case .replaced, .gone, .arrived: .all
       case .moved: MessageFields(place: true)
       case .edited(let edit, _): MessageFields(content: true, flags: edit.flagsRead)
-      case .flagged(let flags, _), .doubted(let flags): MessageFields(flags: flags)
-      case .reacted: MessageFields(reactions: true)
+      case .flagged(let flags, _):
+        MessageFields(flags: bringsIntoFeed ? flags.union(.outsideFeed) : flags)
+      case .doubted(let flags): MessageFields(flags: flags)
+      case .reacted:
+        MessageFields(reactions: true, flags: bringsIntoFeed ? .outsideFeed : [])
+      }
+    }
+
+    /// Whether the user has done something with the message, so that it is in the feed from now on,
+    /// even if it was not before (R14).
+    @inlinable
+    var bringsIntoFeed: Bool {
+      switch self {
+      case .replaced: true
+      case .flagged(let flags, let isSet):
+        !flags.isDisjoint(with: isSet ? [.starred, .collapsed] : .read)
+      case .reacted(_, let isSet, let isOwn): isSet && isOwn
+      case .gone, .arrived, .moved, .edited, .doubted: false
+      }
+    }
+
+    /// Whether it may have brought the message into the feed, without a word: into some channels
+    /// the server moves it for all followers.
+    @inlinable
+    var mayBringIntoFeed: Bool {
+      if case .moved(_, let isOther, _) = self { isOther } else { false }
+    }
+
+    /// Changes the flags of a message, and those in doubt, by what this means for the feed. Every
+    /// flag that an event changes is one that the server keeps for the user.
+    @inlinable
+    func settleFeed(_ flags: inout MessageFlags, _ doubt: inout MessageFlags) {
+      guard flags.contains(.outsideFeed) else { return }
+      switch self {
+      case .moved where mayBringIntoFeed: doubt.insert(.outsideFeed)
+      case .flagged, .replaced:
+        flags.remove(.outsideFeed)
+        doubt.remove(.outsideFeed)
+      case .reacted where bringsIntoFeed:
+        flags.remove(.outsideFeed)
+        doubt.remove(.outsideFeed)
+      case .gone, .arrived, .moved, .edited, .reacted, .doubted: break
       }
     }
 
@@ -87,7 +130,7 @@ extension MessageStore {
       switch self {
       case .replaced(let message): return PartialMessage(message)
       case .gone, .doubted, .reacted: break
-      case .arrived(let place), .moved(let place, _):
+      case .arrived(let place), .moved(let place, _, _):
         partialMessage.place = place
         partialMessage.channel = place.channel
       case .edited(let edit, _):
@@ -98,6 +141,7 @@ extension MessageStore {
         partialMessage.flags = isSet ? flags : []
         partialMessage.flagsShown = flags
       }
+      if bringsIntoFeed { partialMessage.flagsShown.insert(.outsideFeed) }
       return partialMessage
     }
   }
@@ -108,17 +152,19 @@ extension MessageStore {
   func touches(of event: Event) -> [(id: MessageID, touch: Touch)] {
     switch event {
     case .new(let message):
-      return [(message.id, follows(message.place) ? .replaced(message) : .gone)]
+      return [(message.id, follows(message.place) ? .replaced(message) : .gone(to: message.place))]
     case .updated(let update):
       var touches: [(id: MessageID, touch: Touch)] = []
       if let edit = update.edit { touches = [(edit.id, .edited(edit, version: update.version))] }
       guard let move = update.move else { return touches }
       for id in update.moved { touches.append((id, touch(by: move, version: update.version))) }
       return touches
-    case .deleted(let ids): return ids.map { ($0, .gone) }
+    case .deleted(let ids): return ids.map { ($0, .gone(to: nil)) }
     case .flagged(let ids, let flags, let isSet):
       return ids.map { ($0, .flagged(flags, isSet: isSet)) }
-    case .reacted(let id, let reaction, let isSet): return [(id, .reacted(reaction, isSet: isSet))]
+    case .reacted(let id, let reaction, let isSet):
+      let isOwn = reaction.user == reader
+      return [(id, .reacted(reaction, isSet: isSet, isOwn: isOwn))]
     case .flaggedAll, .covered: return []
     }
   }
@@ -126,8 +172,10 @@ extension MessageStore {
   @inlinable
   func touch(by move: MessageUpdate<Content>.Move, version: Int64?) -> Touch {
     // A move to a place that is not followed counts as a deletion, whatever the server calls it.
-    if !follows(move.target) { return .gone }
-    return follows(move.origin) ? .moved(move.target, version: version) : .arrived(move.target)
+    if !follows(move.target) { return .gone(to: move.target) }
+    guard follows(move.origin) else { return .arrived(move.target) }
+    let isOther = move.origin.channel != move.target.channel
+    return .moved(move.target, isOther: isOther, version: version)
   }
 }
 
@@ -145,7 +193,7 @@ extension MessageStore.Held {
       placeEvent = message.version
       named = []
     case .gone, .arrived, .doubted: break
-    case .moved(let place, let version):
+    case .moved(let place, _, let version):
       message.place = place
       if let version { message.version = version }
       placeEvent = message.version
@@ -156,7 +204,7 @@ extension MessageStore.Held {
       if let version { message.version = version }
       contentEvent = message.version
     case .flagged(let flags, let isSet): message.flags.assign(flags, isSet)
-    case .reacted(let reaction, let isSet):
+    case .reacted(let reaction, let isSet, _):
       message.reactions.assign(reaction, isSet)
       named.assign(reaction, true)
     }

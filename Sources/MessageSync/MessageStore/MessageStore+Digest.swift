@@ -66,7 +66,7 @@ extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
       digest.fold(one.reading == nil ? 0 : 1 as UInt64)
       switch one.evidence {
       case .copy(let message): MessageStore.fold(message.storedBytes, into: &digest)
-      case .lack(let narrows): digest.fold(UInt64(narrows.count))
+      case .lists(let narrows): digest.fold(UInt64(narrows.count))
       }
     }
     for id in mended { digest.fold(id.number) }

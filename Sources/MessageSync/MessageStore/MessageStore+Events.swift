@@ -60,9 +60,11 @@ extension MessageStore {
       ahead.removeValue(forKey: id)
       if isWanted(id) { hold(new, doubt: []) } else { release(id) }
       unheldDoubts.removeValue(forKey: id)
-    case .gone:
+    case .gone(let place):
       for listKey in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
         lists.modifyValue(forKey: listKey) { listed in
+          // What the server showed of a place that is not followed is as new as the event, or newer.
+          if let place, place.channel == listed.narrow.channel { return }
           listed.list.erase(id)
           listed.copies.removeValue(forKey: id)
           listed.closeHole(id)
@@ -82,8 +84,11 @@ extension MessageStore {
         })
     case .moved, .edited, .flagged, .reacted, .doubted:
       guard var changed = held[id] else { return hear(touch, ofUnheld: id) }
+      var doubt = doubt(about: id)
       changed.take(touch)
-      hold(changed, doubt: doubt(about: id))
+      touch.settleFeed(&changed.message.flags, &doubt)
+      if !doubt.isEmpty { doubts[id] = doubt }
+      hold(changed, doubt: doubt)
     }
   }
 
@@ -126,10 +131,18 @@ extension MessageStore {
         guard listed.list.knowledge.contains(id) else {
           return listed.isHole(id) || listed.list.hides(id)
         }
-        return listed.reads.overlaps(fields)
+        return listed.reads.overlaps(fields) || touch.mayBringIntoFeed && listed.reads(.outsideFeed)
       },
       { listed in
-        guard listed.narrow.reads.overlaps(touch.fields) else { return }
+        guard listed.reads.overlaps(fields) else {
+          let gained = MessageStore.gained(partialMessage)
+          if touch.mayBringIntoFeed, listed.list.knowledge.contains(id),
+            listed.narrow.verdict(on: gained) != .no
+          {
+            listed.mayHave(id)
+          }
+          return
+        }
         if listed.narrow.verdict(on: partialMessage) == .no {
           listed.closeHole(id)
         } else {

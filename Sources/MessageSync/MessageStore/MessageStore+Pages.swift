@@ -76,7 +76,8 @@ extension MessageStore {
       for id in idsInUse + page.messages.map({ $0.id }) { dropUnloaded(id) }
       if case .item(let id) = fetch.request.want { dropUnloaded(id) }
     }
-    var replay = Replay(page, interval, isLimited: isLimited || page.isHistoryLimited)
+    var replay = Replay(
+      page, of: fetch.request, interval, isLimited: isLimited || page.isHistoryLimited)
     replay.take(journal.since(fetch.begun), of: self)
     if fetch.isAudit, case .item(let id) = fetch.request.want {
       // If the server hides the message, the audit ends without a result.
@@ -88,7 +89,10 @@ extension MessageStore {
       examine(page, fetch, interval, replay)
     }
     for copy in replay.copies where follows(copy.held.message.place) {
-      keep(copy)
+      if !replay.contradictsItself(about: copy.held.message.id) { keep(copy) }
+    }
+    if let interval, let narrow = fetch.request.narrow {
+      settleFeed(of: narrow, interval, page, replay)
     }
     if case .item(let id) = fetch.request.want {
       if page.hidesItem(want) { hide(id) }
@@ -100,6 +104,14 @@ extension MessageStore {
     if let narrow = fetch.request.narrow { limitHistory(of: narrow, page, want, replay) }
     if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
     return .taken
+  }
+
+  /// Whether the page's copy of a message leaves open that it is in the feed. The answer to a
+  /// request for one message says it.
+  @inlinable
+  static func doubt(of message: ChatMessage<Content>, on request: Request) -> MessageFlags {
+    if case .item = request.want { return [] }
+    return message.flags.intersection(.outsideFeed)
   }
 
   @inlinable
@@ -120,10 +132,14 @@ extension MessageStore {
   mutating func keep(_ copy: Replay.Copy) {
     let id = copy.held.message.id
     guard var old = held[id] else {
-      if !copy.doubt.isEmpty { doubts[id] = copy.doubt }
-      recognize(id, but: copy.doubt)
+      var doubt = copy.doubt
+      if doubt.contains(.outsideFeed), isKnownOutsideFeed(copy.held.message) {
+        doubt.remove(.outsideFeed)
+      }
+      if !doubt.isEmpty { doubts[id] = doubt }
+      recognize(id, but: doubt)
       ahead[id] = audit.polls
-      return hold(copy.held, doubt: copy.doubt)
+      return hold(copy.held, doubt: doubt)
     }
     let doubt = doubt(about: id)
     let settled = doubt.subtracting(copy.doubt)

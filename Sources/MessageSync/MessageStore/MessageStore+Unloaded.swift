@@ -72,9 +72,11 @@ extension MessageStore {
     unloaded.intervals.map { RowQuery(MessageStore.range(of: $0, in: tables.messages)) }
   }
 
-  /// The messages with a flag in doubt, and those that may be ahead.
+  /// The messages with a flag in doubt that an answer may settle, and those that may be ahead.
   @inlinable
-  var idsInUse: [MessageID] { doubts.map { $0.key } + ahead.map { $0.key } }
+  var idsInUse: [MessageID] {
+    doubts.filter { $0.value != .outsideFeed }.map { $0.key } + ahead.map { $0.key }
+  }
 
   /// Queries for single messages. Each asks for one row more than there can be, so that its answer
   /// covers the ID.

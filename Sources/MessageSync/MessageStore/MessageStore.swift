@@ -36,6 +36,9 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// messages. If such a flag of an unheld message is in doubt, the message is fetched too. This is
   /// not saved, because the model sets it.
   public var countedFlags: MessageFlags = []
+  /// The user whose messages they are; `nil` if unknown. A reaction of theirs brings a message into
+  /// the feed (R14). This is not saved, because the model sets it.
+  @usableFromInline package var reader: UserID?
   /// The counted flags in doubt of messages that are not held.
   @usableFromInline var unheldDoubts = VersionedMap<MessageID, MessageFlags>()
   @usableFromInline var lists = VersionedMap<ListKey, Listed>()
@@ -235,11 +238,13 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   package func doubt(about id: MessageID) -> MessageFlags { doubts[id] ?? [] }
 
   /// The messages with a flag in doubt, held or counted, each once, in ascending order. Each should
-  /// be fetched by its ID.
+  /// be fetched by its ID. Whether a message is in the feed is not worth a request for itself: the
+  /// lists that depend on it ask.
   @inlinable
   public var doubtful: [MessageID] {
-    if unheldDoubts.isEmpty { return doubts.map { $0.key } }
-    return (doubts.map { $0.key } + unheldDoubts.map { $0.key }).sorted()
+    let held = doubts.filter { $0.value != .outsideFeed }.map { $0.key }
+    if unheldDoubts.isEmpty { return held }
+    return (held + unheldDoubts.map { $0.key }).sorted()
   }
 
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
@@ -263,7 +268,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @inlinable
   package mutating func reconsider(_ narrow: Narrow) {
     for fetch in fetches where fetch.request.narrow == narrow { abandon(fetch.id) }
-    audit.forgetLacks(of: narrow)
+    audit.forgetEvidence(of: narrow)
     guard let listKey = listKey(of: narrow), var listed = lists[listKey] else { return }
     _revision += 1
     var ids = VersionedMap<MessageID, PartialList<MessageID>.Present>()

@@ -8,10 +8,19 @@ extension MessageStore {
     @usableFromInline
     struct Copy {
       @usableFromInline var held: Held
-      @usableFromInline var doubt: MessageFlags = []
+      @usableFromInline var doubt: MessageFlags
 
       @inlinable
-      init(held: Held) { self.held = held }
+      init(held: Held, doubt: MessageFlags) {
+        self.held = held
+        self.doubt = doubt
+      }
+
+      @inlinable
+      mutating func take(_ touch: Touch) {
+        held.take(touch)
+        touch.settleFeed(&held.message.flags, &doubt)
+      }
     }
 
     /// Ascending by ID.
@@ -24,12 +33,29 @@ extension MessageStore {
     @usableFromInline var looseForAll: [(flags: MessageFlags, isSet: Bool)] = []
     /// Every message that an event named, in any order.
     @usableFromInline var named: [MessageID] = []
+    /// The messages whose copies do not belong into the list that the page is of.
+    @usableFromInline var contradicted: [MessageID] = []
 
     @inlinable
-    init(_ page: Page, _ interval: IDInterval<MessageID>?, isLimited: Bool) {
-      copies = page.messages.map { Copy(held: Held($0)) }
+    init(_ page: Page, of request: Request, _ interval: IDInterval<MessageID>?, isLimited: Bool) {
+      copies = page.messages.map { message in
+        Copy(held: Held(message), doubt: MessageStore.doubt(of: message, on: request))
+      }
+      if let narrow = request.narrow {
+        for message in page.messages where narrow.verdict(on: PartialMessage(message)) == .no {
+          contradicted.append(message.id)
+        }
+      }
       self.interval = interval
       self.isLimited = isLimited
+    }
+
+    /// Whether the page contradicts itself about a message: it lists a copy that does not belong
+    /// there, and no event since has named it. The copy is from an old cache, and the list is right
+    /// (R13).
+    @inlinable
+    func contradictsItself(about id: MessageID) -> Bool {
+      !contradicted.isEmpty && contradicted.contains(id) && isUnnamed(id)
     }
 
     /// Whether no event since the fetch left has named the message.
@@ -68,7 +94,7 @@ extension MessageStore {
         noteLoose(touch, of: id, store)
       case .replaced, .moved, .edited, .flagged, .reacted, .doubted:
         guard isThere else { return noteLoose(touch, of: id, store) }
-        copies[index].held.take(touch)
+        copies[index].take(touch)
         switch touch {
         case .doubted(let flags): copies[index].doubt.formUnion(flags)
         case .flagged(let flags, _): copies[index].doubt.subtract(flags)
@@ -93,6 +119,7 @@ extension MessageStore {
       var known = Knowledge(interval)
       if mayBringAll(into: narrow) { return Knowledge() }
       for id in looseIDs(of: narrow) { known.remove(id) }
+      for id in contradicted where isUnnamed(id) { known.remove(id) }
       for partialMessage in doubted where narrow.verdict(on: partialMessage) == .unknown {
         known.remove(partialMessage.id)
       }
@@ -116,7 +143,10 @@ extension MessageStore {
     func looseIDs(of narrow: Narrow) -> [MessageID] {
       let reads = narrow.reads
       var ids: [MessageID] = []
-      for (id, touch) in loose where reads.overlaps(touch.fields) || touch.bringsMessage {
+      for (id, touch) in loose
+      where reads.overlaps(touch.fields) || touch.bringsMessage
+        || touch.mayBringIntoFeed && reads.flags.contains(.outsideFeed)
+      {
         if narrow.verdict(on: touch.partialMessage(of: id)) != .no { ids.append(id) }
       }
       return ids

@@ -42,7 +42,7 @@ extension ZulipAccount {
     var partialMessage = PartialMessage<ZulipContent>(MessageID(.max))
     partialMessage.sender = state.myself
     partialMessage.flags = .read
-    partialMessage.flagsShown = [.read, .starred, .historical]
+    partialMessage.flagsShown = [.read, .starred, .historical, .outsideFeed]
     switch message.recipient {
     case .channel(let channel, let topic):
       partialMessage.place = .zulip(channel, topic: topic)

@@ -72,6 +72,7 @@ extension ZulipAccount: MessageModel {
       lists = MessageStore(following: followed)
     }
     lists.countedFlags = ZulipAccount.countedFlags
+    lists.reader = state.myself
     client = old?.client ?? snapshot.client
   }
 
@@ -128,6 +129,7 @@ extension ZulipAccount: StorableModel {
     client = head.client
     lists = try MessageStore(stored: rows, from: ZulipAccount.messageTable)
     lists.countedFlags = ZulipAccount.countedFlags
+    lists.reader = state.myself
   }
 
   /// Migrates from version 1, which had an empty content in place of the head, and the client's

@@ -49,9 +49,27 @@ public struct ZulipAccountSource: SyncSource {
     do throws(ZulipFailure) {
       let page = try await connection.messages(asked, within: ZulipSource.ceiling)
       guard let page = page.page(for: asked) else { throw ZulipFailure(.malformed, .broken) }
-      return page
+      guard case .item(let id) = request.want, page.messages.isEmpty, !page.isHistoryLimited else {
+        return page
+      }
+      return try await pageOutsideFeed(id)
     } catch {
       throw error.failure
+    }
+  }
+
+  /// Asks for a message that a list of the user's messages lacks. It may be in a channel's history
+  /// all the same (ZulipServer §10). If the server then refuses, there is no such message, or it is
+  /// out of the user's sight.
+  private func pageOutsideFeed(
+    _ id: MessageID
+  ) async throws(ZulipFailure) -> MessagePage<ZulipContent> {
+    do throws(ZulipFailure) {
+      let message = try await connection.message(id, form: form, within: ZulipSource.ceiling)
+      return MessagePage(messages: [message.messageOfChannel])
+    } catch {
+      guard case .rejected = error.failure else { throw error }
+      return MessagePage(messages: [])
     }
   }
 

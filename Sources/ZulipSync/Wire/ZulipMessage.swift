@@ -29,6 +29,14 @@ public struct ZulipMessage: Hashable, Sendable {
       flags: flags,
       reactions: reactions)
   }
+
+  /// The message as a list of its channel shows it, or the message alone: a historical one may be
+  /// in no other list.
+  package var messageOfChannel: ChatMessage<ZulipContent> {
+    var message = message
+    if flags.contains(.historical) { message.flags.insert(.outsideFeed) }
+    return message
+  }
 }
 
 extension ZulipMessage: Decodable {

@@ -57,6 +57,18 @@ public struct ZulipNarrow: Hashable, Sendable {
     }
   }
 
+  /// Whether the server lists only what is the user's: messages that were sent to the user, and
+  /// those that the user has done something with. A list of one channel also shows others, unless
+  /// it asks for flags, which are the user's.
+  package var isOfFeed: Bool {
+    var isOfChannel = false
+    for term in terms {
+      if term.name == "is" { return true }
+      if ["channel", "stream"].contains(term.name), !term.isNegated { isOfChannel = true }
+    }
+    return !isOfChannel
+  }
+
   /// Returns the filter that the library can evaluate. Its terms have a fixed order, so equal
   /// narrows give equal filters. An operator that only the server can evaluate becomes a text, and
   /// its list is never called complete.
@@ -68,6 +80,7 @@ public struct ZulipNarrow: Hashable, Sendable {
         if !filter.terms.contains(new) { filter.terms.append(new) }
       }
     }
+    if isOfFeed { filter.terms.append(.init(.flags(.outsideFeed), isNegated: true)) }
     filter.terms.sort { ZulipNarrow.rank($0) < ZulipNarrow.rank($1) }
     return filter
   }

@@ -64,8 +64,12 @@ extension ZulipPage {
       case (false, false): about = nil
       }
     }
+    // For some of a channel's history the server keeps nothing of the user's.
+    let shown = messages.map { message in
+      request.narrow.isOfFeed ? message.message : message.messageOfChannel
+    }
     return MessagePage(
-      messages: messages.map { $0.message }, anchor: about, foundOldest: foundOldest,
+      messages: shown, anchor: about, foundOldest: foundOldest,
       foundNewest: foundNewest, isHistoryLimited: isHistoryLimited)
   }
 }

@@ -9,10 +9,10 @@ import UpdateMachine
 
 /// Tests messages and state in one model, through the driver, URLSession and a socket.
 @Suite(.timeLimit(.minutes(3))) struct AccountOverHTTPTests {
-  private static func message(_ id: Int, _ text: String) -> String {
+  private static func message(_ id: Int, _ text: String, _ flags: String = "") -> String {
     """
     {"id":\(id),"sender_id":8,"type":"stream","stream_id":4,"subject":"Lunch","content":"\(text)",\
-    "display_recipient":"general","content_type":"text/html","flags":[],"reactions":[]}
+    "display_recipient":"general","content_type":"text/html","flags":[\(flags)],"reactions":[]}
     """
   }
 
@@ -105,5 +105,59 @@ import UpdateMachine
       await running.value
       await server.reaches { $0.answering == 0 }
     }
+  }
+
+  /// A real server answers `id:N` about a historical message with an empty page.
+  @Test(arguments: [
+    (Response.success(#""message":\#(message(5, "old", #""read","historical""#))"#), [5], nil),
+    (.error(400, "BAD_REQUEST"), [], nil), (.badGateway, [], SyncFailure.serverFault),
+    (.error(429, "RATE_LIMIT_HIT"), [], .rateLimited(after: nil)),
+    (.error(401, "UNAUTHORIZED"), [], .unauthorized),
+  ])
+  func `a single message that no list of the user's has is looked for in the channels`(
+    answer: Response, found: [Int64], failure: SyncFailure?
+  ) async throws {
+    let asked = Shared<[String]>([])
+    try await Ada.serve { request in
+      asked.change { $0.append(request.path) }
+      guard request.path.hasSuffix("messages") else { return answer }
+      return .success(
+        """
+        "messages":[],"anchor":10000000000000000,"found_anchor":false,"found_oldest":true,\
+        "found_newest":true,"history_limited":false
+        """)
+    } while: { _, connection in
+      let source = ZulipAccountSource(connection)
+      do throws(SyncFailure) {
+        let page = try await source.page(PageRequest(MessageID(5)))
+        #expect(failure == nil)
+        #expect(page.messages.map(\.id) == found.map { MessageID($0) })
+        for message in page.messages { #expect(message.flags.contains(.outsideFeed)) }
+      } catch {
+        #expect(error == failure)
+      }
+    }
+    #expect(asked.value == ["/api/v1/messages", "/api/v1/messages/5"])
+  }
+
+  /// A server that hides the message need not be asked twice; nor if the list has it.
+  @Test(arguments: [(true, ""), (false, message(5, "here"))])
+  func `a single message that is found or hidden is asked for once`(
+    isLimited: Bool, messages: String
+  ) async throws {
+    let count = Shared(0)
+    try await Ada.serve { _ in
+      count.change { $0 += 1 }
+      return .success(
+        """
+        "messages":[\(messages)],"anchor":10000000000000000,"found_anchor":false,\
+        "found_oldest":true,"found_newest":true,"history_limited":\(isLimited)
+        """)
+    } while: { _, connection in
+      let page = try await ZulipAccountSource(connection).page(PageRequest(MessageID(5)))
+      #expect(page.isHistoryLimited == isLimited)
+      #expect(page.messages.allSatisfy { !$0.flags.contains(.outsideFeed) })
+    }
+    #expect(count.value == 1)
   }
 }
