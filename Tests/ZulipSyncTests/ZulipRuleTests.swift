@@ -184,6 +184,35 @@ struct ZulipRuleTests {
       #"{"type":"user_status","user_id":7,"status_text":""}"#,
       #"{"user_status":{"7":{"emoji_name":"pizza"}}}"#),
     RuleCase(
+      "an emoji goes, and its code and type with it",
+      """
+      {"user_status":{"7":{"status_text":"x","emoji_name":"pizza","emoji_code":"1f355",
+       "reaction_type":"unicode_emoji"}}}
+      """,
+      """
+      {"type":"user_status","user_id":7,"emoji_name":"","emoji_code":"",
+       "reaction_type":"unicode_emoji"}
+      """,
+      #"{"user_status":{"7":{"status_text":"x"}}}"#),
+    RuleCase(
+      "a status goes, though the event still has the type of an emoji",
+      """
+      {"user_status":{"7":{"status_text":"x","emoji_name":"pizza","emoji_code":"1f355",
+       "reaction_type":"unicode_emoji"}}}
+      """,
+      """
+      {"type":"user_status","user_id":7,"status_text":"","emoji_name":"","emoji_code":"",
+       "reaction_type":"unicode_emoji"}
+      """,
+      #"{"user_status":{}}"#),
+    RuleCase(
+      "a status goes that was not there", #"{"user_status":{}}"#,
+      """
+      {"type":"user_status","user_id":6,"status_text":"","emoji_name":"","emoji_code":"",
+       "reaction_type":"unicode_emoji"}
+      """,
+      #"{"user_status":{}}"#),
+    RuleCase(
       "a status goes", #"{"user_status":{"7":{"status_text":"x"}}}"#,
       #"{"type":"user_status","user_id":7,"status_text":"","away":false}"#,
       #"{"user_status":{}}"#),

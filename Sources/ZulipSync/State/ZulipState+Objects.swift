@@ -132,6 +132,11 @@ extension ZulipState {
       default: throw event.malformed(name)
       }
     }
+    // An event that clears the emoji may still have the type that it had.
+    if status["emoji_name"] == nil {
+      status["emoji_code"] = nil
+      status["reaction_type"] = nil
+    }
     rows[key] = status.entries.isEmpty ? nil : .fields(status)
   }
 }
