@@ -135,6 +135,29 @@ extension ZulipRuleTests {
       #"{"type":"subscription","op":"add","subscriptions":[{"stream_id":5,"subscribers":[8,7]}]}"#,
       #"{"subscriptions":[{"stream_id":5,"subscribers":[7,8]}],"never_subscribed":[]}"#),
     RuleCase(
+      "a subscription names the first message of a channel that was created empty",
+      """
+      {"streams":[{"stream_id":5,"first_message_id":null}],"subscriptions":[],
+       "never_subscribed":[{"stream_id":5,"first_message_id":null}]}
+      """,
+      """
+      {"type":"subscription","op":"add","subscriptions":[{"stream_id":5,"first_message_id":9}]}
+      """,
+      """
+      {"streams":[{"stream_id":5,"first_message_id":9}],
+       "subscriptions":[{"stream_id":5,"first_message_id":9}],"never_subscribed":[]}
+      """),
+    RuleCase(
+      "a subscription to an empty channel names no first message",
+      #"{"streams":[{"stream_id":5,"first_message_id":null}],"subscriptions":[]}"#,
+      """
+      {"type":"subscription","op":"add","subscriptions":[{"stream_id":5,"first_message_id":null}]}
+      """,
+      """
+      {"streams":[{"stream_id":5,"first_message_id":null}],
+       "subscriptions":[{"stream_id":5,"first_message_id":null}]}
+      """),
+    RuleCase(
       "subscribers are not for a client that has not asked for them", #"{"subscriptions":[]}"#,
       #"{"type":"subscription","op":"add","subscriptions":[{"stream_id":5,"subscribers":[8,7]}]}"#,
       #"{"subscriptions":[{"stream_id":5}]}"#, isModern: false),

@@ -88,6 +88,24 @@ struct ZulipStateTests {
     }
   }
 
+  @Test func `the message after a subscription is not the first of an older channel`() throws {
+    var state = try ZulipState(#"{"streams":[],"subscriptions":[],"never_subscribed":[]}"#)
+    for event in [
+      #"{"type":"stream","op":"create","streams":[{"stream_id":4,"first_message_id":null}]}"#,
+      """
+      {"type":"subscription","op":"add","subscriptions":[{"stream_id":4,"first_message_id":9}]}
+      """,
+      """
+      {"type":"message","flags":["read"],"message":{"id":12,"sender_id":8,"type":"stream",
+       "stream_id":4,"subject":"lunch","content":"","content_type":"text/html","reactions":[],
+       "display_recipient":"general"}}
+      """,
+    ] { try state.apply(try ZulipEvent(event)) }
+    for field in ["streams", "subscriptions"] {
+      #expect(state[ZulipKey(field, 4)]?.fields?["first_message_id"] == 9, "\(field)")
+    }
+  }
+
   @Test func `an unread message has the same conversation as in pages`() throws {
     let state = try ZulipState(snapshot: RecordedObserver.named("hamlet/modern").closing)
     func place(_ id: Int64) -> MessagePlace? {

@@ -91,8 +91,10 @@ extension ZulipState {
         let id = channel.number
         rows[ZulipKey("unsubscribed", id)] = nil
         rows[ZulipKey("never_subscribed", id)] = nil
-        let key = ZulipKey("subscriptions", id)
-        rows[key] = .fields(try tidy(object, of: "subscriptions"))
+        let fields = try tidy(object, of: "subscriptions")
+        rows[ZulipKey("subscriptions", id)] = .fields(fields)
+        // Messages may have come since the channel was created, while no event told of them.
+        if let first = fields["first_message_id"]?.number { noteFirst(first, in: id) }
       }
     case (_, .covered(let channels, follows: false)):
       for channel in channels { unsubscribe(channel.number) }

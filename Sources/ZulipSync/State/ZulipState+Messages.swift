@@ -108,8 +108,9 @@ extension ZulipState {
     return [.number(me == nil ? sender : users.first { $0 != me } ?? sender)]
   }
 
-  /// Sets a channel's first message: no event reports it.
-  private mutating func noteFirst(_ id: Int64, in channel: Int64) {
+  /// Sets a channel's first message in each of its rows that has none. No event reports it, except
+  /// that of a new subscription.
+  mutating func noteFirst(_ id: Int64, in channel: Int64) {
     for field in ZulipTable.channels {
       let key = ZulipKey(field, channel)
       guard var fields = object(key), fields["first_message_id"] == .null else { continue }
