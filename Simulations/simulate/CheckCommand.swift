@@ -31,7 +31,8 @@ extension Simulate {
       If a recording has the state of an account, a replica receives the state, every event and
       every page. When the recorded client registers again and nothing has happened meanwhile,
       each row of the replica must equal the new state. Some differences are the server's own:
-      rules recognise them, and --verbose lists them as explained. These fields are not compared:
+      rules recognise them, and --verbose lists them as explained. Secrets are dropped. These
+      fields are not compared either:
       \(leftOut)
 
         --verbose   also print each departure, each explained difference, and each queue's figures

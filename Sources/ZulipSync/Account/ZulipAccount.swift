@@ -111,8 +111,8 @@ extension ZulipAccount: StorableModel {
   private static let headTable = StoredTable.firstOfModel.advanced(by: 2)
   private static let messageTable = StoredTable.firstOfModel.advanced(by: 3)
 
-  /// Version 2: the account too keeps the client's name.
-  public static var storedVersion: UInt64 { 2 }
+  /// Version 2: the account too keeps the client's name. Version 3: the state has no secrets.
+  public static var storedVersion: UInt64 { 3 }
 
   /// Stores the account. The first two tables are the state's.
   public func store(since old: ZulipAccount?, into rows: inout RowWriter) {
@@ -132,11 +132,22 @@ extension ZulipAccount: StorableModel {
     lists.reader = state.myself
   }
 
-  /// Migrates from version 1, which had an empty content in place of the head, and the client's
-  /// name only in the outbox.
+  /// Migrates from versions 1 and 2.
   public static func migrate(
     _ rows: RowReader, from version: UInt64
   ) throws(StoredFormError) -> RowReader {
+    var rows = rows
+    switch version {
+    case 1: rows = try withHead(rows)
+    case 2: break
+    default: throw StoredFormError(expected: "version 1, 2 or 3 of an account")
+    }
+    return try ZulipState.withoutSecrets(rows, from: .firstOfModel)
+  }
+
+  /// Returns the rows with the head that version 2 introduced. Version 1 had an empty content in
+  /// its place, and the client's name only in the outbox.
+  private static func withHead(_ rows: RowReader) throws(StoredFormError) -> RowReader {
     let form: ZulipContent? = try rows.value(of: headTable)
     var migrated = rows.rows
     guard let form, let index = migrated.firstIndex(where: { $0.key.table == headTable }) else {

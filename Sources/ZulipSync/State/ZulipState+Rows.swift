@@ -97,6 +97,7 @@ extension ZulipState {
   func tidy(_ object: ZulipReading, of field: String) throws(ZulipError) -> ZulipFields {
     var fields = object.fields
     if let name = ZulipTable.redundant[field] { fields[name] = nil }
+    fields.removeSecrets(of: field)
     for name in ZulipTable.sets where fields[name] != nil {
       fields[name] = ZulipState.set(try object.numbers(name))
     }

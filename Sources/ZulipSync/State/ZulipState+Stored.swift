@@ -1,6 +1,9 @@
 public import UpdateMachine
 
 extension ZulipState: StorableModel {
+  /// Version 2: no secrets. A model that has a state as a part migrates it by `withoutSecrets`.
+  public static var storedVersion: UInt64 { 2 }
+
   /// Writes the rows that differ from `old`, so saving an event costs only what it changed.
   public func store(since old: ZulipState?, into rows: inout RowWriter) {
     store(since: old, into: &rows, from: .firstOfModel)
@@ -8,6 +11,14 @@ extension ZulipState: StorableModel {
 
   public init(stored rows: RowReader) throws(StoredFormError) {
     try self.init(stored: rows, from: .firstOfModel)
+  }
+
+  /// Migrates from version 1, which kept secrets.
+  public static func migrate(
+    _ rows: RowReader, from version: UInt64
+  ) throws(StoredFormError) -> RowReader {
+    guard version == 1 else { throw StoredFormError(expected: "version 1 or 2 of a realm's state") }
+    return try withoutSecrets(rows, from: .firstOfModel)
   }
 
   /// Stores the state as a part of a model that has other rows too.

@@ -15,7 +15,8 @@ public import UpdateMachine
 /// An event that lacks a required field, or has one of another type, is refused (``ZulipError``)
 /// and changes nothing. Anything unknown is not refused but counted (`counts`).
 ///
-/// It holds neither messages nor presence: ZulipSync's documentation lists what is left out.
+/// It holds neither messages nor presence, and no secrets: ZulipSync's documentation lists what is
+/// left out.
 public struct ZulipState: Sendable {
   /// The rows, in ascending order. The row of a whole field is its value. The row of a field with
   /// objects only says that the server gave the field.
@@ -36,6 +37,12 @@ public struct ZulipSnapshot: Hashable, Sendable {
     self.fields = fields
     self.registration = registration
   }
+}
+
+extension ZulipSnapshot: CustomStringConvertible, CustomReflectable {
+  /// The size only: the contents are the user's, and include keys of the user's bots.
+  public var description: String { "a register of \(fields.entries.count) fields" }
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The capabilities that a client declares at `/register`, as far as they change the server's
@@ -104,7 +111,7 @@ extension ZulipState: Equatable {
 }
 
 extension ZulipState: CustomStringConvertible {
-  /// The size only: the contents are the user's, and include bots' keys.
+  /// The size only: the contents are the user's.
   public var description: String { "a realm's state in \(rows.count) rows" }
 }
 

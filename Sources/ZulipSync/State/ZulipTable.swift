@@ -43,6 +43,24 @@ enum ZulipTable {
     "presence_last_update_id": "the presence model's",
   ]
 
+  /// Secrets in the objects of a field, with the reason to drop each. None is of use to an app that
+  /// shows messages, and each can be asked for when it is needed.
+  static let secrets: [String: [ZulipSecret]] = {
+    let address = ZulipSecret(
+      "email_address", reason: "whoever has it may post to the channel; sent before Zulip 8 only")
+    var secrets = [
+      "realm_bots": [
+        ZulipSecret("api_key", reason: "whoever has it may act as the bot"),
+        ZulipSecret(
+          "services", "token", reason: "whoever has it may call the bot's service as the server"),
+        ZulipSecret(
+          "services", "config_data", reason: "the user's settings of the bot, often keys of others"),
+      ]
+    ]
+    for field in channels { secrets[field] = [address] }
+    return secrets
+  }()
+
   /// Lists of numbers whose order means nothing. They are held in ascending order.
   static let sets = ["members", "direct_subgroup_ids", "subscribers"]
 
