@@ -88,6 +88,68 @@ struct ZulipStateTests {
     }
   }
 
+  /// The unread messages of a channel, of another one, and of a direct conversation.
+  private static let unread = """
+    "unread_msgs":{"streams":[{"stream_id":4,"topic":"a","unread_message_ids":[1]},
+      {"stream_id":5,"topic":"a","unread_message_ids":[2]}],
+     "pms":[{"other_user_id":8,"unread_message_ids":[3]}],"huddles":[],"mentions":[],"count":3}
+    """
+
+  @Test func `unread messages of an ended subscription are left out until it begins again`() throws
+  {
+    var registration = ZulipRegistration()
+    registration.keepsArchivedChannels = true
+    var state = try ZulipState(
+      #"{"user_id":7,"subscriptions":[{"stream_id":4},{"stream_id":5}],\#(Self.unread)}"#,
+      registration)
+    func ids() -> [Int64] {
+      // The three answers must agree.
+      #expect(state.unreadCount == state.unread.count)
+      let isUnread = [1, 2, 3].filter { state.isUnread(MessageID($0)) }
+      #expect(state.unread.map(\.id.number) == isUnread)
+      return isUnread
+    }
+    #expect(ids() == [1, 2, 3])
+    let old = state
+    try state.apply(
+      ZulipEvent(#"{"type":"subscription","op":"remove","subscriptions":[{"stream_id":4}]}"#))
+    #expect(ids() == [2, 3])
+    #expect(state.objects(of: "unread_msgs").count == 3, "the rows stay")
+    try state.apply(
+      ZulipEvent(#"{"type":"subscription","op":"add","subscriptions":[{"stream_id":4}]}"#))
+    #expect(ids() == [1, 2, 3])
+    #expect(state == old)
+  }
+
+  @Test(arguments: [true, false])
+  func `unread messages of an archived channel count for a client that does not see it`(
+    _ isModern: Bool
+  ) throws {
+    var registration = ZulipRegistration()
+    registration.keepsArchivedChannels = isModern
+    var state = try ZulipState(
+      """
+      {"user_id":7,"subscriptions":[{"stream_id":4},{"stream_id":5}],"unsubscribed":[],
+       "never_subscribed":[],\(Self.unread)}
+      """, registration)
+    try state.apply(
+      ZulipEvent(#"{"type":"subscription","op":"remove","subscriptions":[{"stream_id":5}]}"#))
+    try state.apply(
+      ZulipEvent(
+        """
+        {"type":"stream","op":"delete","streams":[{"stream_id":4,"is_archived":true}],
+         "stream_ids":[4]}
+        """))
+    #expect(state.unread.map(\.id.number) == [1, 3])
+    #expect(state.channel(ChannelID(4))?.isSubscribed == (isModern ? true : nil))
+  }
+
+  @Test func `a state without subscriptions has all unread messages`() throws {
+    let state = try ZulipState("{\(Self.unread)}")
+    #expect(state.unread.count == 3 && state.unreadCount == 3)
+    #expect(state.isUnread(MessageID(1)) && !state.isUnread(MessageID(4)))
+  }
+
   @Test func `the message after a subscription is not the first of an older channel`() throws {
     var state = try ZulipState(#"{"streams":[],"subscriptions":[],"never_subscribed":[]}"#)
     for event in [

@@ -1,3 +1,4 @@
+import MessageSync
 import UpdateMachine
 import ZulipSync
 
@@ -11,10 +12,15 @@ struct StateDifference: Equatable {
   var found: ZulipValue?
 
   /// All differences, row by row, and field by field within rows that are in both states.
+  ///
+  /// A register leaves out the unread messages of channels that the user has left, so rows of those
+  /// are not compared.
   static func all(from expected: ZulipState, to found: ZulipState) -> [StateDifference] {
     var differences: [StateDifference] = []
     for change in found.rows.difference(from: expected.rows).changes {
-      differ(change.key, [], change.old, change.new, &differences)
+      let old = change.old.flatMap { expected.listed($0, at: change.key) }
+      let new = change.new.flatMap { found.listed($0, at: change.key) }
+      differ(change.key, [], old, new, &differences)
     }
     return differences
   }
@@ -73,5 +79,13 @@ struct StateDifference: Equatable {
     case .list(let list): return .list(list.map(hidden))
     case .null, .bool, .number, .fraction, .text: return value
     }
+  }
+}
+
+extension ZulipState {
+  /// Returns a row's value, but nothing for a message that does not count as unread.
+  fileprivate func listed(_ value: ZulipValue, at key: ZulipKey) -> ZulipValue? {
+    guard key.field == "unread_msgs", !key.isWhole else { return value }
+    return isUnread(MessageID(key.number)) ? value : nil
   }
 }

@@ -16,8 +16,6 @@ enum StateExcuse: String, CaseIterable {
   case sentDuringMove = "sent while its topic was moved, by an event that does not name it"
   /// Users who are unsubscribed by one request are not told of each other.
   case leftTogether = "unsubscribed together with the user, who is not told of the others"
-  /// A user who is not subscribed to a channel is not told of its changes.
-  case unseenChannel = "changed in a channel while the user was not subscribed to it"
 }
 
 /// What a recording shows besides the states themselves.
@@ -55,7 +53,6 @@ struct StateEvidence {
         && difference.path.last?.hasSuffix("_notifications") == true
     case .sentDuringMove: isSentDuringMove(difference)
     case .leftTogether: hasLeftTogether(difference, with: user)
-    case .unseenChannel: isUnseen(difference)
     }
   }
 
@@ -113,19 +110,6 @@ struct StateEvidence {
         return event["stream_ids"]?.numbers?.contains(difference.key.number) == true
           && users.contains(user.number) && users.contains(other)
       }
-    }
-  }
-
-  /// Whether the unread message is still where it was when the user left its channel.
-  private func isUnseen(_ difference: StateDifference) -> Bool {
-    guard difference.key.field == "unread_msgs", difference.path.isEmpty,
-      difference.expected == nil, let channel = difference.found?.fields?["stream_id"]
-    else { return false }
-    return events.contains { event in
-      event.type == "subscription" && event.fields["op"] == "remove"
-        && (event.fields["subscriptions"]?.list ?? []).contains {
-          $0.fields?["stream_id"] == channel
-        }
     }
   }
 }

@@ -207,11 +207,11 @@ extension ZulipState {
     public var isMuted: Bool
   }
 
-  /// The unread messages, in ascending order. If ``hasMoreUnread``, the oldest are missing.
-  /// O(unread).
+  /// The unread messages, in ascending order, except those of channels that the user has left. If
+  /// ``hasMoreUnread``, the oldest are missing. O(unread).
   public var unread: [Unread] {
     objects(of: "unread_msgs").compactMap { key, value in
-      guard let fields = value.fields else { return nil }
+      guard let fields = value.fields, isListed(fields) else { return nil }
       let isMention = fields["mentioned"]?.bool ?? false
       guard let channel = fields["stream_id"]?.number else {
         // The row has the others, or all; the conversation's ID is made of all.
@@ -238,7 +238,21 @@ extension ZulipState {
 
   /// Whether a message is among ``unread``. O(log unread). `false` says nothing of the oldest if
   /// ``hasMoreUnread``.
-  public func isUnread(_ id: MessageID) -> Bool { rows.contains(ZulipState.unread(id.number)) }
+  public func isUnread(_ id: MessageID) -> Bool {
+    object(ZulipState.unread(id.number)).map { isListed($0) } ?? false
+  }
+
+  /// Whether a row is of a message that counts as unread. Like the server, the state keeps the rows
+  /// of a channel that the user leaves, and lists them again when the user is back.
+  private func isListed(_ unread: ZulipFields) -> Bool {
+    guard let channel = unread["stream_id"]?.number, holds("subscriptions"),
+      !rows.contains(ZulipKey("subscriptions", channel))
+    else { return true }
+    // Without the capability for archived channels a client does not see that it is subscribed to
+    // one. The server counts its messages.
+    return !registration.keepsArchivedChannels
+      && !["unsubscribed", "never_subscribed"].contains { rows.contains(ZulipKey($0, channel)) }
+  }
 
   /// The starred messages, in ascending order.
   public var starred: [MessageID] {
