@@ -248,14 +248,35 @@ import UpdateMachine
     #expect(desk.account.lists.doubt(about: MessageID(2)) == .outsideFeed)
     let saved = SavedReplica(
       desk.account, QueueFinger(queue: QueueID("q"), lastEventID: 7), .unspoken)
-    let rows = saved.rows(since: nil).compactMap { row in
-      row.value.map { (key: row.key, value: $0) }
-    }
-    desk.account = try SavedReplica<ZulipAccount, QueueFinger>(stored: RowReader(rows)).model
+    let read = try SavedReplica<ZulipAccount, QueueFinger>(stored: saved.storedRows)
+    desk.account = read.model
     desk.look(Desk.everything, [])
     #expect(desk.list(Desk.everything) == "of [begin…end]")
     try desk.hear(Self.reaction(of: 7))
     #expect(desk.list(Desk.everything) == "2 of [begin…end]")
+  }
+
+  /// An older version listed historical messages everywhere.
+  @Test func `an older version's messages are kept, and its lists are asked for anew`() throws {
+    var desk = try Desk()
+    desk.look(Desk.three, [Desk.message(1), Desk.historical(2)])
+    desk.look(Desk.everything, [Desk.message(1), Desk.historical(2)])
+    #expect(desk.list(Desk.everything) == "1 2 of [begin…end]")
+    let saved = SavedReplica(
+      desk.account, QueueFinger(queue: QueueID("q"), lastEventID: 7), .unspoken)
+    var rows = try saved.storedRows.rows
+    #expect(rows[0].value[1] == UInt8(ZulipAccount.storedVersion), "the model's version")
+    rows[0].value[1] = 2
+    desk.account = try SavedReplica<ZulipAccount, QueueFinger>(stored: RowReader(rows)).model
+    #expect(desk.account.lists.narrows.isEmpty)
+    #expect(desk.account.lists.doubt(about: MessageID(2)) == .outsideFeed)
+    desk.account.lists.open(desk.account.list(Desk.everything))
+    #expect(desk.list(Desk.everything) == "1 of nothing")
+    desk.look(Desk.everything, [Desk.message(1)])
+    #expect(desk.list(Desk.everything) == "1 of [begin…end]")
+    desk.look(Desk.three, [Desk.message(1), Desk.historical(2)])
+    #expect(desk.list(Desk.three) == "1 2 of [begin…end]")
+    #expect(desk.isQuiet)
   }
 
   @Test func `a message that came in without a word is mended by the audit`() throws {

@@ -285,6 +285,30 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   }
 }
 
+extension MessageStore where Narrow: Storable, Content: Storable {
+  /// Migrates rows of an older version, which took every message for one of the feed (R14): it is
+  /// open which of these messages are. Lists are closed, and what they knew is forgotten. The
+  /// messages stay.
+  package static func openingFeed(
+    _ rows: RowReader, from first: StoredTable, about isOpen: (ChatMessage<Content>) -> Bool
+  ) throws(StoredFormError) -> RowReader {
+    let tables = Tables(from: first)
+    var doubts: VersionedMap<MessageID, MessageFlags> = try rows.map(of: tables.doubts)
+    var messages: [(key: [UInt8], value: [UInt8])] = []
+    for row in rows[tables.messages] {
+      var held = try Held(storedBytes: row.value)
+      if isOpen(held.message) {
+        held.message.flags.insert(.outsideFeed)
+        doubts[held.message.id] = .outsideFeed.union(doubts[held.message.id] ?? [])
+      }
+      messages.append((row.key.bytes, held.storedBytes))
+    }
+    return try rows.replacing(tables.messages, with: messages)
+      .replacing(tables.doubts, with: doubts.map { ($0.key.keyBytes, $0.value.storedBytes) })
+      .replacing(tables.lists, with: []).replacing(tables.places, with: [])
+  }
+}
+
 extension MessageStore.ListKey {
   /// The length of a key in bytes.
   @inlinable static var keyLength: Int { 16 }

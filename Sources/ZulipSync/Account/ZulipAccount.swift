@@ -111,7 +111,8 @@ extension ZulipAccount: StorableModel {
   private static let headTable = StoredTable.firstOfModel.advanced(by: 2)
   private static let messageTable = StoredTable.firstOfModel.advanced(by: 3)
 
-  /// Version 2: the account too keeps the client's name. Version 3: the state has no secrets.
+  /// Version 2: the account too keeps the client's name. Version 3: the state has no secrets, and
+  /// messages say whether they are the user's.
   public static var storedVersion: UInt64 { 3 }
 
   /// Stores the account. The first two tables are the state's.
@@ -142,7 +143,11 @@ extension ZulipAccount: StorableModel {
     case 2: break
     default: throw StoredFormError(expected: "version 1, 2 or 3 of an account")
     }
-    return try ZulipState.withoutSecrets(rows, from: .firstOfModel)
+    rows = try ZulipState.withoutSecrets(rows, from: .firstOfModel)
+    // Older versions put historical messages into lists that do not have them.
+    return try MessageStore<ZulipMessageList>.openingFeed(rows, from: messageTable) {
+      $0.flags.contains(.historical)
+    }
   }
 
   /// Returns the rows with the head that version 2 introduced. Version 1 had an empty content in
