@@ -102,7 +102,7 @@ package struct Realm: ServerTruth {
     return message
   }
 
-  func isVisible(_ message: RealmMessage, to user: Int64) -> Bool {
+  package func isVisible(_ message: RealmMessage, to user: Int64) -> Bool {
     guard case .channel(let id, _) = message.place, let channel = channel(id) else {
       return message.flags(of: user) != nil
     }

@@ -288,7 +288,8 @@ struct MessageLifeCheck {
     }
     let line = expected.page == nil ? line : run.line(of: expected.page)
     let shown = expected.message
-    let doubt = run.store.doubt(about: id)
+    // Whether it is in the feed, only lists of the feed tell. They are compared one by one.
+    let doubt = run.store.doubt(about: id).union(.outsideFeed)
     for field in KnowledgeRules.wrongFields(of: found, among: [shown], .init(flags: doubt)) {
       note(
         line, "message \(id), its \(field.rawValue)", expected: shown.words(field, but: doubt),

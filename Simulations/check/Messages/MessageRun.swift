@@ -28,6 +28,7 @@ struct MessageRun {
     self.truth = truth
     self.pages = pages
     store = ZulipStore(following: truth.session.followed)
+    store.reader = truth.session.reader
     for narrow in narrows { store.open(narrow) }
   }
 
@@ -92,7 +93,7 @@ struct MessageRun {
   /// the recording answer that no event has made old.
   mutating func askAgain(_ lists: [(narrow: ZulipFilter, list: MessageTruth.List)]) {
     let named = truth.lastNamed.keys.sorted()
-    for id in named where !store.doubt(about: id).isEmpty {
+    for id in named where !store.doubt(about: id).subtracting(.outsideFeed).isEmpty {
       doubtCount += 1
       askAgain(id)
     }
@@ -123,7 +124,11 @@ struct MessageRun {
   }
 
   private mutating func askAgain(_ id: MessageID) {
-    guard let copy = truth.page(with: id)?.copy else { return }
+    guard var copy = truth.page(with: id)?.copy else { return }
+    // The answer says whether the message is in the feed, which the list of its channel does not.
+    if let known = truth.messages[id]?.message, !known.flags.contains(.outsideFeed) {
+      copy.flags.remove(.outsideFeed)
+    }
     let fetch = begin(PageRequest(id))
     _ = store.take(MessagePage(messages: [copy]), for: fetch)
     askedAgain += 1

@@ -13,6 +13,8 @@ struct MessageSession {
   var name: String
   /// The channels that send events when the session begins.
   var followed: [ChannelID]
+  /// The user's own ID; `nil`: the recording does not show it.
+  var reader: UserID?
   /// The polls in the order in which they were sent, one at a time.
   var polls: [Poll] = []
   /// The pages in the order in which they were sent.

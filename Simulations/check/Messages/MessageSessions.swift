@@ -87,6 +87,7 @@ struct MessageSessions {
   ) {
     let directory = directory(of: user)
     var session = session
+    session.reader = directory.me
     var others: Set<ZulipFilter?> = []
     var all: [MessageSession.Page] = []
     for exchange in own {
@@ -94,6 +95,8 @@ struct MessageSessions {
         var page = answer.page(for: request)
       else { continue }
       used.insert(exchange.line)
+      // An empty list of one message does not say that there is none: the library asks once more.
+      if request.narrow.message != nil, page.messages.isEmpty { continue }
       let isOfForm = forms.translate(&page, into: form)
       let question: PageRequest<ZulipFilter, MessageID> =
         if let id = request.narrow.message {

@@ -39,7 +39,12 @@ struct MessageTruth {
     for (index, page) in session.pages.enumerated() {
       for message in page.page.messages {
         copies[message.id] = index
-        messages[message.id] = Expected(message: message, page: index)
+        var shown = message
+        // The list of a channel does not say whether the feed has the message, too.
+        if messages[message.id]?.message.flags.contains(.outsideFeed) == false {
+          shown.flags.remove(.outsideFeed)
+        }
+        messages[message.id] = Expected(message: shown, page: index)
       }
     }
     for poll in session.polls {
@@ -47,7 +52,7 @@ struct MessageTruth {
         for id in event.named ?? Array(messages.keys) {
           lastNamed[id] = poll.ended
           if let page = copies[id], session.pages[page].sent >= poll.ended { continue }
-          messages[id] = event.applied(to: messages[id], id)
+          messages[id] = event.applied(to: messages[id], id, for: session.reader)
         }
         if case .covered(let channel, let follows) = event {
           if follows { followed.insert(channel) } else { followed.remove(channel) }
@@ -112,7 +117,7 @@ extension MessageEvent<ZulipContent> {
 
   /// What the event makes of a message; `nil` if nothing is known of the message, or if it is gone.
   fileprivate func applied(
-    to old: MessageTruth.Expected?, _ id: MessageID
+    to old: MessageTruth.Expected?, _ id: MessageID, for reader: UserID?
   ) -> MessageTruth.Expected? {
     if case .new(let message) = self { return .init(message: message, page: old?.page) }
     guard var next = old else { return nil }
@@ -126,9 +131,12 @@ extension MessageEvent<ZulipContent> {
         next.message.flags.formUnion(edit.flags)
       }
       if let move = update.move, update.moved.contains(id) { next.message.place = move.target }
-    case .flagged(_, let flags, let isSet), .flaggedAll(let flags, let isSet):
+    case .flagged(_, let flags, let isSet):
       next.message.flags.assign(flags, isSet)
+      next.message.flags.remove(.outsideFeed)
+    case .flaggedAll(let flags, let isSet): next.message.flags.assign(flags, isSet)
     case .reacted(_, let reaction, let isSet):
+      if isSet, reaction.user == reader { next.message.flags.remove(.outsideFeed) }
       next.message.reactions.removeAll { $0 == reaction }
       if isSet { next.message.reactions = (next.message.reactions + [reaction]).sorted() }
     }
