@@ -12,8 +12,6 @@ enum StateExcuse: String, CaseIterable {
   /// For clients that do not know unset settings, a register fills in what such a setting means
   /// now. An event does not.
   case unsetNotification = "an event has an unset setting, a register fills it in for old clients"
-  /// The database moved the message with its topic, but the event of the move does not name it.
-  case sentDuringMove = "sent while its topic was moved, by an event that does not name it"
   /// Users who are unsubscribed by one request are not told of each other.
   case leftTogether = "unsubscribed together with the user, who is not told of the others"
 }
@@ -51,7 +49,6 @@ struct StateEvidence {
         && difference.expected?.bool != nil
         && ["subscriptions", "unsubscribed"].contains(difference.key.field)
         && difference.path.last?.hasSuffix("_notifications") == true
-    case .sentDuringMove: isSentDuringMove(difference)
     case .leftTogether: hasLeftTogether(difference, with: user)
     }
   }
@@ -76,24 +73,6 @@ struct StateEvidence {
           && $0.fields["messages"]?.numbers?.contains(id) == true
       }.compactMap { $0.fields["op"]?.text }
       return ops.contains("add") && ops.contains("remove")
-    }
-  }
-
-  private func isSentDuringMove(_ difference: StateDifference) -> Bool {
-    guard difference.key.field == "unread_msgs",
-      ["stream_id", "topic"].contains(difference.path.last)
-    else { return false }
-    let id = difference.key.number
-    guard events.contains(where: { $0.fields["message"]?.fields?["id"]?.number == id }) else {
-      return false
-    }
-    return events.contains { event in
-      guard event.type == "update_message", event.fields["orig_subject"] != nil,
-        event.fields["message_ids"]?.numbers?.contains(id) == false
-      else { return false }
-      let isTopic = difference.path.last == "topic"
-      return difference.expected == event.fields[isTopic ? "subject" : "new_stream_id"]
-        && difference.found == event.fields[isTopic ? "orig_subject" : "stream_id"]
     }
   }
 

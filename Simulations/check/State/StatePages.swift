@@ -118,7 +118,7 @@ extension StateEvidence {
     case ("stream_id", .channel(let channel, _)):
       return difference.found?.number == channel.number
     case ("topic", .channel(_, let topic)):
-      return difference.found?.text == topic.text
+      return difference.found?.text.map { MessageTopic(zulip: $0) } == topic
     default: return true
     }
   }
