@@ -43,7 +43,8 @@ struct Options: Equatable {
 
     Storage
       --state FILE      an SQLite database; by default one for each account in
-                        ~/.local/state/follow. A restart goes on from there. One at a time may use it.
+                        ~/.local/state/follow, or on Linux in $XDG_STATE_HOME/follow if that is set.
+                        A restart goes on from there. One at a time may use it.
       --log-out         tells the server to forget this client, erases the account's local data, and ends
 
     The connection's status goes to standard error. Ctrl-C ends it; the server keeps new events for

@@ -44,7 +44,7 @@ private func complain(_ words: String) {
 /// owner.
 private func place(_ options: Options, _ account: AccountName) throws -> String {
   if let state = options.state { return NSString(string: state).expandingTildeInPath }
-  let folder = NSString(string: "~/.local/state/follow").expandingTildeInPath
+  let folder = StateFolder.path(ProcessInfo.processInfo.environment)
   try FileManager.default.createDirectory(
     atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   return "\(folder)/\(account.fileName).db"

@@ -32,22 +32,28 @@ struct User {
   }
 
   func begin(_ words: String..., output: FileHandle? = nil) throws -> Running {
-    try begin(words, as: "ada@example.org", output: output)
+    try begin(["--state", file] + words, as: "ada@example.org", output: output)
   }
 
   private func begin(
-    _ words: [String], as email: String, output: FileHandle?
+    _ words: [String], as email: String, output: FileHandle?, _ environment: [String: String] = [:]
   ) throws -> Running {
     let process = Process()
     process.executableURL = User.program
-    process.arguments = ["--site", site, "--email", email, "--state", file] + words
+    process.arguments = ["--site", site, "--email", email] + words
     process.environment = ["ZULIP_API_KEY": User.key, "HOME": folder.path, "TZ": "UTC"]
+      .merging(environment) { $1 }
     return try Running(process, output)
   }
 
   /// Runs `follow`, and returns once it has ended.
   func follow(_ words: String..., as email: String = "ada@example.org") async throws -> Ended {
-    await (try begin(words, as: email, output: nil)).end()
+    await (try begin(["--state", file] + words, as: email, output: nil)).end()
+  }
+
+  /// Runs `follow --once` with its file where it is by default, and returns once it has ended.
+  func followOnce(in environment: [String: String]) async throws -> Ended {
+    await (try begin(["--once"], as: "ada@example.org", output: nil, environment)).end()
   }
 
   /// The program, which is built next to the tests.

@@ -116,6 +116,29 @@ import Testing
     }
   }
 
+  #if !os(macOS)
+    /// The variable is set to a folder of the test's, to nothing, and to a relative path.
+    @Test(arguments: ["/state", "", "state"])
+    func `the default file is in the state folder of the user's environment`(
+      _ variable: String
+    ) async throws {
+      let realm = FakeRealm(["one"])
+      try await User.on(realm) { user, _ in
+        let path = variable.hasPrefix("/") ? user.folder.path + variable : variable
+        let first = try await user.followOnce(in: ["XDG_STATE_HOME": path])
+        #expect(first.code == 0 && first.lines.count == 1, "\(first.errors)")
+        let place = variable.hasPrefix("/") ? "state/follow" : ".local/state/follow"
+        let folder = user.folder.appendingPathComponent(place).path
+        #expect(FileManager.default.fileExists(atPath: folder))
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        #expect(names.contains { $0.hasPrefix("ada@example.org_32_") && $0.hasSuffix(".db") })
+        let mode = try? FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions]
+        #expect(mode as? Int == 0o700)
+        #expect(try await user.followOnce(in: ["XDG_STATE_HOME": path]).lines == [])
+      }
+    }
+  #endif
+
   // MARK: What is shown
 
   @Test func `names, topics and times are printed without control characters`() async throws {

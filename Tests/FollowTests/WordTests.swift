@@ -65,6 +65,25 @@ import ZulipSync
     #expect(Printed(floor: MessageID(.max), ids: []).next == MessageID(.max))
   }
 
+  @Test(
+    arguments: [
+      (["XDG_STATE_HOME": "/s", "HOME": "/h"], "/s/follow"),
+      (["XDG_STATE_HOME": "/s/", "HOME": "/h"], "/s/follow"),
+      (["XDG_STATE_HOME": "", "HOME": "/h"], "/h/.local/state/follow"),
+      (["XDG_STATE_HOME": "s/t", "HOME": "/h"], "/h/.local/state/follow"),
+      (["XDG_STATE_HOME": "~/s", "HOME": "/h"], "/h/.local/state/follow"),
+      (["HOME": "/h/"], "/h/.local/state/follow"),
+      (["HOME": ""], "/database/.local/state/follow"),
+      (["HOME": "h"], "/database/.local/state/follow"),
+      ([:], "/database/.local/state/follow"),
+    ] as [([String: String], String)])
+  func `the default folder is where the XDG specification wants it`(
+    _ environment: [String: String], _ folder: String
+  ) {
+    let path = StateFolder.xdg(environment, home: "/database")
+    #expect(NSString(string: path).standardizingPath == folder)
+  }
+
   @Test func `each account has a file of its own`() {
     let names = ["a+b@x", "a_b@x", "a_43_b@x"].map {
       AccountName(site: "https://x", email: $0).fileName
