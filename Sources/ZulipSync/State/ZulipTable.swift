@@ -29,8 +29,8 @@ enum ZulipTable {
     "unread_msgs": .unread,
   ]
 
-  /// Fields of `/register` that are not part of the state, with the reason. Nothing else is left
-  /// out.
+  /// Fields of `/register` that are not part of the state, with the reason. No other field is left
+  /// out; ``secrets`` are left out of objects.
   static let leftOut: [String: String] = [
     "result": "the envelope's",
     "msg": "the envelope's",
