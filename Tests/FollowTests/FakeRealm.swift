@@ -115,7 +115,11 @@ final class FakeRealm: @unchecked Sendable {
     let anchor = Int(request.query["anchor"] ?? "") ?? Int.max
     let before = Int(request.query["num_before"] ?? "") ?? 0
     let after = Int(request.query["num_after"] ?? "") ?? 0
-    let ids = messages.indices.map { $0 + 1 }
+    // The one narrow that leaves something out here.
+    let isOfPeople = request.query["narrow"]?.contains(#""operand":"dm""#) ?? false
+    let ids = messages.indices.filter { index in
+      !isOfPeople || messages[index].fields["type"] == #""private""#
+    }.map { $0 + 1 }
     let older = ids.filter { $0 < anchor }
     let own = ids.filter { $0 == anchor }
     let newer = ids.filter { $0 > anchor }

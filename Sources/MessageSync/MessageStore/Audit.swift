@@ -154,7 +154,7 @@ extension MessageStore {
   ) {
     for message in page.messages {
       let id = message.id
-      guard let held = held[id], replay.isUnnamed(id) else { continue }
+      guard replay.isUnnamed(id), let held = held[id] else { continue }
       let doubt = doubt(about: id).union(MessageStore.doubt(of: message, on: fetch.request))
       if MessageStore.counts(message, against: held, doubt: doubt) {
         audit.open(id, .copy(message))

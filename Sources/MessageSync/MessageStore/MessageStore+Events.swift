@@ -63,7 +63,7 @@ extension MessageStore {
     case .gone(let place):
       for listKey in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
         lists.modifyValue(forKey: listKey) { listed in
-          // What the server showed of a place that is not followed is as new as the event, or newer.
+          // What a page showed of a place that is not followed is as new as the event, or newer.
           if let place, place.channel == listed.narrow.channel { return }
           listed.list.erase(id)
           listed.copies.removeValue(forKey: id)

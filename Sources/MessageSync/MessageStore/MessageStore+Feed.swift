@@ -27,7 +27,8 @@ extension MessageStore {
     return inside
   }
 
-  /// A message that a move may have brought into the feed. If so, it is read, and has no other flag.
+  /// A message that a move may have brought into the feed. If so, it is read, and has no other
+  /// flag.
   @inlinable
   static func gained(_ moved: PartialMessage<Content>) -> PartialMessage<Content> {
     var gained = moved

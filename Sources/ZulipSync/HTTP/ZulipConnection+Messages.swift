@@ -26,7 +26,8 @@ extension ZulipConnection {
   ) async throws(ZulipFailure) -> ZulipMessage {
     var parameters = ZulipForm()
     parameters.add("apply_markdown", .bool(form == .rendered))
-    return try await ask(.get, "messages/\(id)", parameters, within: deadline) { answer throws(ZulipError) in
+    return try await ask(.get, "messages/\(id)", parameters, within: deadline) {
+      answer throws(ZulipError) in
       // As on a page, and unlike in an event, the message must have its flags.
       let message = try answer.object("message")
       return try ZulipMessage(message, flags: message.texts("flags"))

@@ -52,6 +52,12 @@ public struct ZulipEvent: Hashable, Sendable {
   }
 }
 
+extension ZulipEvent: CustomStringConvertible, CustomReflectable {
+  /// The type only: the fields may hold keys of the user's bots.
+  public var description: String { "event \(id), \(type)" }
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 /// The content of `update_message`: an edit, a move, or both.
 package struct ZulipUpdate: Hashable, Sendable {
   package var edit: Edit?
