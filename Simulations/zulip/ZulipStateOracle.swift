@@ -129,10 +129,7 @@ enum ZulipStateOracle {
   /// The newest message, and each conversation's. A deletion does not take them back.
   private static func newest(_ state: ZulipState, _ truth: ZulipTruth) -> Objection? {
     let newest = state["max_message_id"]?.number ?? 0
-    // A move may have taken the user's row, and a register then tells of an older one.
-    let sent = truth.followed(MessageID(truth.newestSent))
-    let isThere = sent.map { !$0.flags.contains(.outsideFeed) } ?? false
-    if newest > truth.realm.lastMessageID || isThere && newest < truth.newestSent {
+    if newest > truth.realm.lastMessageID || newest < truth.newestSent {
       return compare("the newest message is \(truth.newestSent)", "\(newest)")
     }
     for message in truth.realm.messages {

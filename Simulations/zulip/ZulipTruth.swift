@@ -29,8 +29,11 @@ package struct ZulipTruth: ServerTruth {
   /// The messages that were sent to the user or that the user can look up, in ascending order, as
   /// the user sees them.
   package private(set) var messages: [Seen] = []
-  /// The newest message that was sent to the user.
-  package private(set) var newestSent: Int64 = 0
+  /// The messages for which the user has had a row since they were sent, ascending. A move may take
+  /// a row, and another bring it back without a word.
+  private var sent: [Int64] = []
+  /// The newest message of which every client must know.
+  package var newestSent: Int64 { sent.last ?? 0 }
   /// The user's last change of flags. The workload often reverses it soon after: if the server
   /// merges the two with a third, a client cannot tell which came last.
   package private(set) var lastFlagged: RealmEvent.Flagging?
@@ -44,8 +47,8 @@ package struct ZulipTruth: ServerTruth {
 
   package init(_ realm: Realm) {
     self.realm = realm
-    newestSent = realm.lastMessageID
     see()
+    sent = realm.messages.filter { $0.flags(of: ZulipTruth.me) != nil }.map(\.id)
   }
 
   package var checksum: UInt64 { StateDigest.mixed(UInt64(bitPattern: changeCount)) }
@@ -60,9 +63,8 @@ package struct ZulipTruth: ServerTruth {
     guard case .made(let event) = change else { return }
     realm.apply(event)
     if case .flagged(let flagging) = event.kind { lastFlagged = flagging }
-    if case .message(let message, _) = event.kind, message.flags(of: ZulipTruth.me) != nil {
-      newestSent = message.id
-    }
+    if case .message(let message, _) = event.kind { sent.append(message.id) }
+    sent.removeAll { realm.message($0)?.flags(of: ZulipTruth.me) == nil }
     see()
   }
 
