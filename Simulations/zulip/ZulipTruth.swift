@@ -32,8 +32,8 @@ package struct ZulipTruth: ServerTruth {
   /// The messages for which the user has had a row since they were sent, ascending. A move may take
   /// a row, and another bring it back without a word.
   private var sent: [Int64] = []
-  /// The newest message of which every client must know.
-  package var newestSent: Int64 { sent.last ?? 0 }
+  /// The newest message of which every client must know; -1: none.
+  package var newestSent: Int64 { sent.last ?? -1 }
   /// The user's last change of flags. The workload often reverses it soon after: if the server
   /// merges the two with a third, a client cannot tell which came last.
   package private(set) var lastFlagged: RealmEvent.Flagging?
