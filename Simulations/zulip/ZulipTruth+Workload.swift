@@ -46,8 +46,8 @@ extension ZulipTruth {
     case 11, 12, 13, 14, 15, 25, 26:
       return anyFlagging(of: message, &choices)
     case 16, 17:
-      let drawn = choices.draw(.workload, in: Int64(8)...9)
-      let user = realm.isVisible(message, to: drawn) ? drawn : message.sender
+      let user = choices.draw(.workload, in: Int64(8)...9)
+      guard realm.isVisible(message, to: user) else { return nil }
       let reaction = RealmMessage.Reaction(user: user, emoji: Emoji.known[0])
       return realm.reacting(
         to: message, reaction, isSet: !message.reactions.contains(reaction))
