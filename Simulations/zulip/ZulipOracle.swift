@@ -10,10 +10,11 @@ package import ZulipSync
 package struct ZulipOracle: Sendable {
   package typealias Store = MessageStore<ZulipMessageList>
 
-  /// For each held message, the newest position at which a page read part of it.
+  /// For each message that was ever held, the newest position at which a page read part of it. One
+  /// that is dropped may be held again: a client that crashes before a save goes back.
   private var readAhead: [MessageID: Int64] = [:]
-  /// For each message, the newest position at which a page said something of it. Unlike the above
-  /// it outlives the message: the state's part of it may be ahead, too.
+  /// For each message, the newest position at which a page said something of it. The
+  /// state's part of it may be ahead, too.
   private var told: [MessageID: Int64] = [:]
   /// The absences that pages reported.
   private var lacks: [Lack] = []
@@ -42,11 +43,6 @@ package struct ZulipOracle: Sendable {
   package init() {}
 
   // MARK: What happened
-
-  /// Forgets the messages that are no longer held.
-  mutating func noteHeld(by store: Store) {
-    for id in Array(readAhead.keys) where store[id] == nil { readAhead.removeValue(forKey: id) }
-  }
 
   /// A client took a page. The position is the newest at which any part of it was read.
   mutating func notePage(

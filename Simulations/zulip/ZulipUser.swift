@@ -38,8 +38,6 @@ package struct ZulipUser: SimulatedUser {
   private var pages: [Page] = []
   /// What was held before the page that is being taken.
   private var heldBefore: Store?
-  /// What was held in the middle of the last step, when something had been dropped.
-  private var forgotten: Store?
   /// The last state that was judged right. It stays right: later knowledge of the oracle only
   /// excuses more.
   private var right: Right?
@@ -115,13 +113,11 @@ package struct ZulipUser: SimulatedUser {
   // MARK: What happens
 
   package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
-    forgotten = nil
     switch input {
     case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
       // Rows that could not be read are dropped before any page that waited for them is taken.
       heldBefore = client.model?.lists
       heldBefore?.forgetUnloaded()
-      forgotten = heldBefore
     case .pageArrived, .rowsRead:
       heldBefore = client.model.map { ZulipUser.whole($0.lists, reading: rows) }
     default: heldBefore = nil
@@ -221,9 +217,7 @@ package struct ZulipUser: SimulatedUser {
     {
       return nil
     }
-    if let forgotten { oracle.noteHeld(by: forgotten) }
     let whole = ZulipUser.whole(store, reading: rows)
-    oracle.noteHeld(by: whole)
     if let objection = oracle.objection(to: whole, at: position, history) {
       return UserObjection(.interval, objection.expected, objection.found)
     }
