@@ -39,6 +39,11 @@ public struct MessageFlags: OptionSet, BitwiseCopyable, Hashable, Sendable {
   @inlinable
   package static var outsideFeed: MessageFlags { MessageFlags(rawValue: 1 << 15) }
 
+  /// The flags that say whether a message is in the feed, and how it came there. In doubt, they are
+  /// not worth a request of their own.
+  @inlinable
+  package static var feedFlags: MessageFlags { [.outsideFeed, .historical] }
+
   /// All flags, named or not.
   @inlinable
   package static var all: MessageFlags { MessageFlags(rawValue: .max) }

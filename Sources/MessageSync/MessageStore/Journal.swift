@@ -112,7 +112,7 @@ extension MessageStore {
     func settleFeed(_ flags: inout MessageFlags, _ doubt: inout MessageFlags) {
       guard flags.contains(.outsideFeed) else { return }
       switch self {
-      case .moved where mayBringIntoFeed: doubt.insert(.outsideFeed)
+      case .moved where mayBringIntoFeed: doubt.formUnion(.feedFlags)
       case .flagged, .replaced:
         flags.remove(.outsideFeed)
         doubt.remove(.outsideFeed)

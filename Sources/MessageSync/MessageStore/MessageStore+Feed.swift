@@ -51,7 +51,7 @@ extension MessageStore {
       if narrow.verdict(on: inside) == .yes { outside.append(id) }
     }
     for id in outside {
-      let doubt = doubt(about: id).subtracting(.outsideFeed)
+      let doubt = doubt(about: id).subtracting(.feedFlags)
       settle(id, doubt)
       ahead[id] = audit.polls
       // Other lists of the feed lack it, too.

@@ -75,7 +75,7 @@ extension MessageStore {
   /// The messages with a flag in doubt that an answer may settle, and those that may be ahead.
   @inlinable
   var idsInUse: [MessageID] {
-    doubts.filter { $0.value != .outsideFeed }.map { $0.key } + ahead.map { $0.key }
+    doubts.filter { !$0.value.isSubset(of: .feedFlags) }.map { $0.key } + ahead.map { $0.key }
   }
 
   /// Queries for single messages. Each asks for one row more than there can be, so that its answer

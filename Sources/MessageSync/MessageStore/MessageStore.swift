@@ -242,7 +242,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   /// lists that depend on it ask.
   @inlinable
   public var doubtful: [MessageID] {
-    let held = doubts.filter { $0.value != .outsideFeed }.map { $0.key }
+    let held = doubts.filter { !$0.value.isSubset(of: .feedFlags) }.map { $0.key }
     if unheldDoubts.isEmpty { return held }
     return (held + unheldDoubts.map { $0.key }).sorted()
   }
