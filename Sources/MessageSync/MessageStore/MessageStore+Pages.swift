@@ -96,9 +96,9 @@ extension MessageStore {
     }
     if case .item(let id) = fetch.request.want {
       if page.hidesItem(want) { hide(id) }
-      // An empty page: the message is gone, or hidden for good. Otherwise, if still in
-      // `unheldDoubts`, it is in a place that is not followed, and its flags stay unknown.
-      if page.messages.isEmpty { recognize(id) } else { unheldDoubts.removeValue(forKey: id) }
+      // If it is still there, it is out of the user's sight, or in a place that is not followed. Its
+      // flags stay unknown. An event would have told that it is gone.
+      unheldDoubts.removeValue(forKey: id)
     }
     if let interval { learn(interval, fetch.request.narrow, replay) }
     if let narrow = fetch.request.narrow { limitHistory(of: narrow, page, want, replay) }
