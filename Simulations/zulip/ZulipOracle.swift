@@ -13,8 +13,8 @@ package struct ZulipOracle: Sendable {
   /// For each message that was ever held, the newest position at which a page read part of it. One
   /// that is dropped may be held again: a client that crashes before a save goes back.
   private var readAhead: [MessageID: Int64] = [:]
-  /// For each message, the newest position at which a page said something of it. The state's part of
-  /// it may be ahead, too.
+  /// For each message, the newest position at which a page said something of it. The state's part
+  /// of it may be ahead, too.
   private var told: [MessageID: Int64] = [:]
   /// The absences that pages reported.
   private var lacks: [Lack] = []

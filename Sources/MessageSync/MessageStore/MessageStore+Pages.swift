@@ -96,8 +96,8 @@ extension MessageStore {
     }
     if case .item(let id) = fetch.request.want {
       if page.hidesItem(want) { hide(id) }
-      // If it is still there, it is out of the user's sight, or in a place that is not followed. Its
-      // flags stay unknown. An event would have told that it is gone.
+      // If it is still there, it is out of the user's sight, or in a place that is not followed.
+      // Its flags stay unknown. An event would have told that it is gone.
       unheldDoubts.removeValue(forKey: id)
     }
     if let interval { learn(interval, fetch.request.narrow, replay) }
