@@ -130,8 +130,26 @@ actor Follower {
     case .unknown: printer.status("reading the saved state")
     case .connected: printer.status("connected")
     case .connecting: printer.status(state.model == nil ? "connecting" : "connecting again")
-    case .unreachable: printer.status("the server cannot be reached; trying")
+    case .unreachable:
+      lastTrouble = Follower.words(state.trouble)
+      let next = state.freshness.nextAttempt.map { SystemClock().date(of: $0) }
+      let time = next.map { " at \(Printer.time($0))" } ?? ""
+      printer.status("\(lastTrouble); trying again\(time)")
     case .resting, .halted: break
+    }
+  }
+
+  /// Why there is no connection.
+  static func words(_ trouble: SyncFailure?) -> String {
+    switch trouble {
+    case .unreachable, .unauthorized, .unsupported, nil: "the server cannot be reached"
+    case .timedOut: "the server does not answer in time"
+    case .serverFault: "the server has a fault, or something else answers in its place"
+    case .rateLimited: "the server wants fewer requests"
+    case .expired: "the server has forgotten this client"
+    case .rejected(let code):
+      code.text.isEmpty ? "the server refuses the request" : "the server refuses it: \(code.text)"
+    case .malformed, .modelRefused: "the server's answer cannot be used"
     }
   }
 

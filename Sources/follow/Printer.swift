@@ -67,10 +67,17 @@ struct Printer {
 
   /// "2026-11-21 10:42", in local time.
   private static func time(_ seconds: Int64) -> String {
+    text(of: Date(timeIntervalSince1970: Double(seconds)), "yyyy-MM-dd HH:mm")
+  }
+
+  /// "10:42:07", in local time.
+  static func time(_ date: Date) -> String { text(of: date, "HH:mm:ss") }
+
+  private static func text(of date: Date, _ format: String) -> String {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.dateFormat = "yyyy-MM-dd HH:mm"
-    return formatter.string(from: Date(timeIntervalSince1970: Double(seconds)))
+    formatter.dateFormat = format
+    return formatter.string(from: date)
   }
 
   private static func name(_ user: UserID, _ state: ZulipState) -> String {

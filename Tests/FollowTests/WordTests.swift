@@ -52,6 +52,19 @@ import ZulipSync
     #expect(throws: Misuse.self) { try Credentials(plain, ["ZULIP_API_KEY": "ghi"]) }
   }
 
+  /// Only a connection that cannot be made is said to be one.
+  @Test func `each failure is said in its own words`() {
+    let failures: [SyncFailure] = [
+      .unreachable, .timedOut, .serverFault, .rateLimited(after: .seconds(9)), .expired,
+      .rejected(RejectionCode("BAD_REQUEST")), .malformed,
+    ]
+    let words = failures.map { Follower.words($0) }
+    #expect(Set(words).count == failures.count)
+    #expect(words.count { $0.contains("reached") } == 1)
+    #expect(words[5].contains("BAD_REQUEST"))
+    #expect(Follower.words(nil) == words[0])
+  }
+
   @Test func `a lower ID that comes later is printed once`() {
     var printed = Printed((1...150).map { MessageID($0 * 2) })
     #expect(printed.ids.count == Int(Printed.span) && printed.floor.number == 100)

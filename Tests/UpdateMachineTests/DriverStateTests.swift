@@ -169,6 +169,32 @@ import Testing
     #expect(reader.next()?.freshness.claim == .halted(.stopped))
   }
 
+  /// "Too many requests" is no missing connection.
+  @Test func `a state says why the last attempt failed, until one succeeds`() {
+    let (bench, _) = Bench.following()
+    let reader = reader(of: bench)
+    reader.follow()
+    #expect(reader.seen.value.last?.trouble == nil)
+    for failure in [SyncFailure.rateLimited(after: .seconds(3)), .serverFault, .unreachable] {
+      waitForPoll(bench)
+      bench.source.fail(failure)
+      bench.advance(.milliseconds(400))
+      #expect(reader.seen.value.last?.trouble == failure)
+    }
+    waitForPoll(bench)
+    bench.source.batch(from: bench.read { $0.client.finger!.index } + 1, [nil])
+    #expect(bench.claim == "connected")
+    #expect(reader.seen.value.last?.trouble == nil)
+    // Nobody answers until the deadline.
+    waitForPoll(bench)
+    bench.advance(.seconds(110))
+    #expect(reader.seen.value.last?.trouble == .timedOut)
+  }
+
+  private func waitForPoll(_ bench: Bench) {
+    for _ in 1...200 where bench.source.open.isEmpty { bench.advance(.milliseconds(500)) }
+  }
+
   @Test func `alarms do not cause a busy loop`() {
     let (bench, _) = Bench.following()
     let reader = reader(of: bench)

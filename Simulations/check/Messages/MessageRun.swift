@@ -98,13 +98,18 @@ struct MessageRun {
       askAgain(id)
     }
     for (narrow, expected) in lists where store.canBeKnown(narrow) {
+      var isWhole = true
       for page in session.pages where page.request.narrow == narrow {
-        guard let known = store.list(of: narrow)?.knowledge, let interval = page.interval,
-          !known.covers(interval), isLevel(page, narrow)
-        else { continue }
-        let fetch = begin(page.request)
-        _ = store.take(page.page, for: fetch)
-        askedAgain += 1
+        guard let interval = page.interval else { continue }
+        if !knows(interval, of: narrow), isLevel(page, narrow) {
+          let fetch = begin(page.request)
+          _ = store.take(page.page, for: fetch)
+          askedAgain += 1
+        }
+        isWhole = isWhole && knows(interval, of: narrow)
+      }
+      // What was given up and no page brings again, the library would have asked for.
+      if isWhole {
         givenUp.remove(narrow)
         shown.remove(narrow)
       }
@@ -112,6 +117,10 @@ struct MessageRun {
         askAgain(id)
       }
     }
+  }
+
+  private func knows(_ interval: IDInterval<MessageID>, of narrow: ZulipFilter) -> Bool {
+    store.list(of: narrow)?.knowledge.covers(interval) ?? false
   }
 
   /// Notes what is still in doubt at the end.

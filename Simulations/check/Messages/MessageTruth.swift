@@ -51,7 +51,11 @@ struct MessageTruth {
       for event in poll.events {
         for id in event.named ?? Array(messages.keys) {
           lastNamed[id] = poll.ended
-          if let page = copies[id], session.pages[page].sent >= poll.ended { continue }
+          if let page = copies[id], session.pages[page].sent >= poll.ended,
+            !event.isNewer(than: session.pages[page].page, about: id)
+          {
+            continue
+          }
           messages[id] = event.applied(to: messages[id], id, for: session.reader)
         }
         if case .covered(let channel, let follows) = event {
@@ -113,6 +117,13 @@ extension MessageEvent<ZulipContent> {
     case .reacted(let id, _, isSet: _): [id]
     case .covered: []
     }
+  }
+
+  /// Whether a page that was asked for later has a copy from an old cache: of a version before this
+  /// event's.
+  fileprivate func isNewer(than page: MessagePage<ZulipContent>, about id: MessageID) -> Bool {
+    guard case .updated(let update) = self, let version = update.version else { return false }
+    return page.messages.contains { $0.id == id && $0.version < version }
   }
 
   /// What the event makes of a message; `nil` if nothing is known of the message, or if it is gone.

@@ -154,6 +154,12 @@ extension MessageStore {
   ) {
     for message in page.messages {
       let id = message.id
+      if !self.held.contains(id), let narrow = fetch.request.narrow,
+        replay.contradictsItself(about: id)
+      {
+        // It will be held soon, perhaps from the same old cache.
+        audit.open(id, .lists([narrow]))
+      }
       guard replay.isUnnamed(id), let held = held[id] else { continue }
       let doubt = doubt(about: id).union(MessageStore.doubt(of: message, on: fetch.request))
       if MessageStore.counts(message, against: held, doubt: doubt) {

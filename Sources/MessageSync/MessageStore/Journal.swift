@@ -106,6 +106,16 @@ extension MessageStore {
       if case .moved(_, let isOther, _) = self { isOther } else { false }
     }
 
+    /// Whether it may be why a page that was read ahead of it lacked the message. Then the page does
+    /// not say that the message is outside of the feed.
+    @inlinable
+    var mayExplainLack: Bool {
+      switch self {
+      case .moved, .edited: true
+      case .replaced, .gone, .arrived, .flagged, .reacted, .doubted: false
+      }
+    }
+
     /// Changes the flags of a message, and those in doubt, by what this means for the feed. Every
     /// flag that an event changes is one that the server keeps for the user.
     @inlinable

@@ -63,8 +63,11 @@ extension MessageStore {
     case .gone(let place):
       for listKey in lists.keys(where: { $0.shows(id) || $0.isHole(id) }) {
         lists.modifyValue(forKey: listKey) { listed in
-          // What a page showed of a place that is not followed is as new as the event, or newer.
-          if let place, place.channel == listed.narrow.channel { return }
+          // The snapshot of a place that is not followed may be newer than the event.
+          if let place, place.channel == listed.narrow.channel {
+            let there = Touch.arrived(place).partialMessage(of: id)
+            if listed.narrow.verdict(on: there) != .no { return }
+          }
           listed.list.erase(id)
           listed.copies.removeValue(forKey: id)
           listed.closeHole(id)
@@ -87,6 +90,9 @@ extension MessageStore {
       var doubt = doubt(about: id)
       changed.take(touch)
       touch.settleFeed(&changed.message.flags, &doubt)
+      if touch.mayExplainLack, ahead.contains(id), changed.message.flags.contains(.outsideFeed) {
+        doubt.insert(.outsideFeed)
+      }
       if !doubt.isEmpty { doubts[id] = doubt }
       hold(changed, doubt: doubt)
     }

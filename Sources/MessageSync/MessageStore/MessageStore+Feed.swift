@@ -46,9 +46,9 @@ extension MessageStore {
     guard narrow.reads.flags.contains(.outsideFeed) else { return }
     var outside: [MessageID] = []
     for (id, doubt) in doubts where doubt.contains(.outsideFeed) && interval.contains(id) {
-      guard let held = held[id], replay.isUnnamed(id), !page.contains(id) else { continue }
+      guard let held = held[id], !page.contains(id) else { continue }
       let inside = MessageStore.insideFeed(held.message, doubt: doubt)
-      if narrow.verdict(on: inside) == .yes { outside.append(id) }
+      if narrow.verdict(on: inside) == .yes, replay.isUnnamed(id) { outside.append(id) }
     }
     for id in outside {
       let doubt = doubt(about: id).subtracting(.feedFlags)

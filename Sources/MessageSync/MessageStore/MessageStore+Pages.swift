@@ -73,12 +73,16 @@ extension MessageStore {
     let isLimited = isHistoryLimited(fetch.request.narrow)
     let interval = page.interval(for: want, isListLimited: isLimited)
     if hasUnloaded {
-      for id in idsInUse + page.messages.map({ $0.id }) { dropUnloaded(id) }
+      let doubted = interval.map { doubtedIDs(in: $0) } ?? []
+      for id in idsInUse + doubted + page.messages.map({ $0.id }) { dropUnloaded(id) }
       if case .item(let id) = fetch.request.want { dropUnloaded(id) }
     }
     var replay = Replay(
       page, of: fetch.request, interval, isLimited: isLimited || page.isHistoryLimited)
     replay.take(journal.since(fetch.begun), of: self)
+    if let narrow = fetch.request.narrow, !replay.contradicted.isEmpty {
+      replay.contradicted.removeAll { certainlyBelongs($0, in: narrow) }
+    }
     if fetch.isAudit, case .item(let id) = fetch.request.want {
       // If the server hides the message, the audit ends without a result.
       if !page.hidesItem(want) {
@@ -104,6 +108,13 @@ extension MessageStore {
     if let narrow = fetch.request.narrow { limitHistory(of: narrow, page, want, replay) }
     if let index = fetches.firstIndex(where: { $0.id == id }) { end(index) }
     return .taken
+  }
+
+  /// Whether a held message is in a narrow, whatever its flags in doubt are.
+  @inlinable
+  func certainlyBelongs(_ id: MessageID, in narrow: Narrow) -> Bool {
+    guard let held = held[id] else { return false }
+    return narrow.verdict(on: PartialMessage(held.message, doubt: doubt(about: id))) == .yes
   }
 
   /// Whether the page's copy of a message leaves open that it is in the feed. The answer to a
@@ -155,7 +166,9 @@ extension MessageStore {
   @inlinable
   mutating func learn(_ interval: IDInterval<MessageID>, _ narrow: Narrow?, _ replay: Replay) {
     let doubted = doubts.filter { interval.contains($0.key) }
-    let all = doubted.map { (PartialMessage(held[$0.key]!.message, doubt: $0.value)) }
+    let all = doubted.compactMap { doubted in
+      held[doubted.key].map { PartialMessage($0.message, doubt: doubted.value) }
+    }
     guard let narrow else {
       // An answer for one message holds for every list. It is of use only where it closes a hole.
       guard let id = interval.lowerEnd.id else { return }

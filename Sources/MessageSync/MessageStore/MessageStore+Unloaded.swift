@@ -46,7 +46,7 @@ extension MessageStore {
       guard interval.contains(id) else { break }
       ids.append(id)
     }
-    return queries(for: ids)
+    return queries(for: ids + doubtedIDs(in: interval))
       + list.unloaded.intersection(interval).intervals.map { query(listKey, $0) }
   }
 
@@ -76,6 +76,12 @@ extension MessageStore {
   @inlinable
   var idsInUse: [MessageID] {
     doubts.filter { !$0.value.isSubset(of: .feedFlags) }.map { $0.key } + ahead.map { $0.key }
+  }
+
+  /// The messages of an interval with a flag in doubt, which a page of the interval may settle.
+  @inlinable
+  func doubtedIDs(in interval: IDInterval<MessageID>) -> [MessageID] {
+    doubts.map { $0.key }.filter { interval.contains($0) }
   }
 
   /// Queries for single messages. Each asks for one row more than there can be, so that its answer
@@ -129,7 +135,7 @@ extension MessageStore {
   public mutating func forgetUnloaded() {
     guard hasUnloaded else { return }
     _revision += 1
-    for id in idsInUse where unloaded.contains(id) {
+    for id in doubts.map({ $0.key }) + ahead.map({ $0.key }) where unloaded.contains(id) {
       doubts.removeValue(forKey: id)
       ahead.removeValue(forKey: id)
     }

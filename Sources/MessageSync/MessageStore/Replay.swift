@@ -35,12 +35,15 @@ extension MessageStore {
     @usableFromInline var named: [MessageID] = []
     /// The messages whose copies do not belong into the list that the page is of.
     @usableFromInline var contradicted: [MessageID] = []
+    /// The fields that this list depends on.
+    @usableFromInline let reads: MessageFields
 
     @inlinable
     init(_ page: Page, of request: Request, _ interval: IDInterval<MessageID>?, isLimited: Bool) {
       copies = page.messages.map { message in
         Copy(held: Held(message), doubt: MessageStore.doubt(of: message, on: request))
       }
+      reads = request.narrow?.reads ?? MessageFields()
       if let narrow = request.narrow {
         for message in page.messages where narrow.verdict(on: PartialMessage(message)) == .no {
           contradicted.append(message.id)
@@ -51,11 +54,11 @@ extension MessageStore {
     }
 
     /// Whether the page contradicts itself about a message: it lists a copy that does not belong
-    /// there, and no event since has named it. The copy is from an old cache, and the list is right
+    /// there, and no event since explains it. The copy is from an old cache, and the list is right
     /// (R13).
     @inlinable
     func contradictsItself(about id: MessageID) -> Bool {
-      !contradicted.isEmpty && contradicted.contains(id) && isUnnamed(id)
+      !contradicted.isEmpty && contradicted.contains(id)
     }
 
     /// Whether no event since the fetch left has named the message.
@@ -68,6 +71,7 @@ extension MessageStore {
         switch entry {
         case .event(.flaggedAll(let flags, let isSet)):
           looseForAll.append((flags, isSet))
+          if !reads.flags.isDisjoint(with: flags) { contradicted = [] }
           for index in copies.indices {
             copies[index].held.message.flags.assign(flags, isSet)
             copies[index].doubt.subtract(flags)
@@ -83,6 +87,7 @@ extension MessageStore {
     @inlinable
     mutating func take(_ touch: Touch, of id: MessageID, _ store: MessageStore) {
       named.append(id)
+      if !contradicted.isEmpty, reads.overlaps(touch.fields) { contradicted.removeAll { $0 == id } }
       let index = firstIndex(of: id)
       let isThere = index < copies.count && copies[index].held.message.id == id
       switch touch {
@@ -119,7 +124,7 @@ extension MessageStore {
       var known = Knowledge(interval)
       if mayBringAll(into: narrow) { return Knowledge() }
       for id in looseIDs(of: narrow) { known.remove(id) }
-      for id in contradicted where isUnnamed(id) { known.remove(id) }
+      for id in contradicted { known.remove(id) }
       for partialMessage in doubted where narrow.verdict(on: partialMessage) == .unknown {
         known.remove(partialMessage.id)
       }

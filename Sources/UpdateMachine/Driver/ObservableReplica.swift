@@ -36,6 +36,8 @@
     /// What to tell the user about freshness; *unknown* until the saved form was read. The rest of
     /// ``freshness`` changes with every answer of the server. This does not.
     public private(set) var claim: Freshness.Claim
+    /// Why the last attempt failed, while the claim is *unreachable* (``ReplicaState/trouble``).
+    public private(set) var trouble: SyncFailure?
     private var upToDateAsOf: Moment?
     private var nextAttempt: Moment?
     /// When changes are sent again after a failed push; `nil`: no push waits for that.
@@ -82,6 +84,7 @@
       undoable = state.undoable
       redoable = state.redoable
       claim = state.freshness.claim
+      trouble = state.trouble
       upToDateAsOf = state.freshness.upToDateAsOf
       nextAttempt = state.freshness.nextAttempt
       nextPush = state.nextPush
@@ -114,6 +117,7 @@
       if newer.redoable != redoable { redoable = newer.redoable }
       let freshness = newer.freshness
       if freshness.claim != claim { claim = freshness.claim }
+      if newer.trouble != trouble { trouble = newer.trouble }
       if freshness.upToDateAsOf != upToDateAsOf { upToDateAsOf = freshness.upToDateAsOf }
       if freshness.nextAttempt != nextAttempt { nextAttempt = freshness.nextAttempt }
       if newer.nextPush != nextPush { nextPush = newer.nextPush }

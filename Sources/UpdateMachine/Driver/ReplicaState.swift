@@ -18,6 +18,10 @@
     public var status: MachineStatus?
     /// What to tell the user, as of ``at``.
     public var freshness: Freshness
+    /// Why the last attempt failed, while the claim is ``Freshness/Claim/unreachable(since:)``: "too
+    /// many requests" is no missing connection. `nil`: the claim is another, or the store failed.
+    /// ``Freshness/nextAttempt`` says when the next attempt is due.
+    public internal(set) var trouble: SyncFailure?
     /// When changes are sent again after a failed push; `nil`: no push waits for that.
     public internal(set) var nextPush: Moment?
     /// How much of what is lacking has come, from 0 to 1, while the client is not up to date;
@@ -107,6 +111,7 @@
       one.holding == other.holding && one.status == other.status
         && one.freshness == other.freshness && one.at == other.at
         && one.nextPush == other.nextPush && one.progress == other.progress
+        && one.trouble == other.trouble
         && one.local?.view.version == other.local?.view.version
         && one.outbox?.currentVersion == other.outbox?.currentVersion
         && one.outbox?.storedVersion == other.outbox?.storedVersion

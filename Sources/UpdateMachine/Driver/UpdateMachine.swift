@@ -76,6 +76,8 @@
     var operations = OperationTable<Origin>()
     /// The store's last error.
     var storeError: StoreError?
+    /// Why the last attempt to register or to poll failed; `nil`: it did not, or a save did.
+    var trouble: SyncFailure?
     /// What the source has told of the first sync that is going on, or was the last.
     var progress: Double?
 
@@ -274,6 +276,7 @@
         freshness: freshness,
         nextPush: client.local?.outbox.nextPush == nil ? nil : outboxFires, at: now)
       if freshness.claim != .connected, !client.status.isHalted { state.progress = progress }
+      if case .unreachable = freshness.claim { state.trouble = trouble }
       return state
     }
 
@@ -297,10 +300,28 @@
       perform(input, client.handle(input, at: now), at: now)
     }
 
+    /// Notes why an attempt failed, or that one did not.
+    private func noteTrouble(_ input: Client.Input?, _ effects: Client.Effects) {
+      switch input {
+      case .failed(let request, let failure, _) where request.part == .machine: trouble = failure
+      case .fired(let timer) where timer.part == .machine && effects.machine.cancel != nil:
+        trouble = .timedOut
+      case .snapshotArrived, .batchArrived:
+        if case .failure(let failure) = effects.machine.report {
+          trouble = failure
+        } else {
+          trouble = nil
+        }
+      case .writeFailed: trouble = nil
+      default: break
+      }
+    }
+
     /// Performs the effects of an input, or of a call by the app (`nil`), and tells subscribers.
     func perform(_ input: Client.Input?, _ effects: Client.Effects, at now: Moment) {
       tap?(input, effects, client, now)
       assert(client.violation() == nil, "\(client.violation()!)")
+      noteTrouble(input, effects)
       perform(effects)
       if case .app(.loggedOut) = input {
         mutations.endAll()

@@ -44,12 +44,12 @@ extension ZulipState {
         try merge(object, into: try key(of: object, in: objects.field))
       }
     case .goes: try remove(objects, event)
-    case .orders:
+    case .orders where event.fields["order"] != nil:
       for (place, id) in try event.numbers("order").enumerated() {
         let order: ZulipFields = ["order": .number(Int64(place))]
         try merge(ZulipReading(order, path: "order."), into: ZulipKey(objects.field, id))
       }
-    case nil: break
+    case .orders, nil: break
     }
   }
 

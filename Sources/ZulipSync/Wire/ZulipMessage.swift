@@ -30,11 +30,11 @@ public struct ZulipMessage: Hashable, Sendable {
       reactions: reactions)
   }
 
-  /// The message as a list of its channel shows it, or the message alone: a historical one may be
-  /// in no other list.
+  /// The message as a list of its channel shows it, or the message alone. If it is marked as
+  /// historical, and has no flag that only a row of the user's can have, it may be in no other list.
   package var messageOfChannel: ChatMessage<ZulipContent> {
     var message = message
-    if flags.contains(.historical) { message.flags.insert(.outsideFeed) }
+    if flags == [.read, .historical] { message.flags.insert(.outsideFeed) }
     return message
   }
 }
