@@ -106,8 +106,8 @@ extension MessageStore {
       if case .moved(_, let isOther, _) = self { isOther } else { false }
     }
 
-    /// Whether it may be why a page that was read ahead of it lacked the message. Then the page does
-    /// not say that the message is outside of the feed.
+    /// Whether it may be why a page that was read ahead of it lacked the message. Then the page
+    /// does not say that the message is outside of the feed.
     @inlinable
     var mayExplainLack: Bool {
       switch self {

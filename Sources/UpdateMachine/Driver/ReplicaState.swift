@@ -18,9 +18,9 @@
     public var status: MachineStatus?
     /// What to tell the user, as of ``at``.
     public var freshness: Freshness
-    /// Why the last attempt failed, while the claim is ``Freshness/Claim/unreachable(since:)``: "too
-    /// many requests" is no missing connection. `nil`: the claim is another, or the store failed.
-    /// ``Freshness/nextAttempt`` says when the next attempt is due.
+    /// Why the last attempt failed, while the claim is ``Freshness/Claim/unreachable(since:)``:
+    /// "too many requests" is no missing connection. `nil`: the claim is another, or the store
+    /// failed. ``Freshness/nextAttempt`` says when the next attempt is due.
     public internal(set) var trouble: SyncFailure?
     /// When changes are sent again after a failed push; `nil`: no push waits for that.
     public internal(set) var nextPush: Moment?

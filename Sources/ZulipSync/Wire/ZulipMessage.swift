@@ -30,8 +30,9 @@ public struct ZulipMessage: Hashable, Sendable {
       reactions: reactions)
   }
 
-  /// The message as a list of its channel shows it, or the message alone. If it is marked as
-  /// historical, and has no flag that only a row of the user's can have, it may be in no other list.
+  /// The message as a list of its channel shows it, or the message alone. It is marked as one that
+  /// may be in no other list if it is historical, and has no flag that only a row of the user's can
+  /// have.
   package var messageOfChannel: ChatMessage<ZulipContent> {
     var message = message
     if flags == [.read, .historical] { message.flags.insert(.outsideFeed) }
