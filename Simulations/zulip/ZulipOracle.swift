@@ -16,8 +16,6 @@ package struct ZulipOracle: Sendable {
   /// For each message, the newest position at which a page said something of it. The state's part
   /// of it may be ahead, too.
   private var told: [MessageID: Int64] = [:]
-  /// Messages whose flags were in doubt when an answer did not show them. Nobody can know those.
-  private var unanswered: Set<MessageID> = []
   /// The absences that pages reported.
   private var lacks: [Lack] = []
   /// Messages that became visible again without an event, and the positions where they did, in
@@ -59,11 +57,6 @@ package struct ZulipOracle: Sendable {
         readAhead[id] = max(position, readAhead[id] ?? 0)
       }
     }
-    if case .item(let id) = request.want, page.messages.isEmpty, before[id] == nil,
-      before.doubtful.contains(id)
-    {
-      unanswered.insert(id)
-    }
     guard let interval = KnowledgeRules.interval(of: page, for: request) else { return }
     let kept = page.messages.map(\.id).filter { after[$0] != nil }
     lacks.append(
@@ -89,9 +82,9 @@ package struct ZulipOracle: Sendable {
   // MARK: The allowance
 
   /// Whether a page that was read after the finger said something of the message: that it is there,
-  /// or that it is not. Or no page will ever say it.
+  /// or that it is not.
   func isAhead(_ id: MessageID, of finger: Int64) -> Bool {
-    if told[id] ?? 0 > finger || unanswered.contains(id) { return true }
+    if told[id] ?? 0 > finger { return true }
     return lacks.contains { lack in
       lack.position > finger && lack.interval.contains(id) && !lack.kept.contains(id)
     }

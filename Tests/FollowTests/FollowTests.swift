@@ -130,9 +130,9 @@ import Testing
         let place = variable.hasPrefix("/") ? "state/follow" : ".local/state/follow"
         let folder = user.folder.appendingPathComponent(place).path
         #expect(FileManager.default.fileExists(atPath: folder))
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(names.contains { $0.hasPrefix("ada@example.org_32_") && $0.hasSuffix(".db") })
-        let mode = try? FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions]
+        let mode = try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions]
         #expect(mode as? Int == 0o700)
         #expect(try await user.followOnce(in: ["XDG_STATE_HOME": path]).lines == [])
       }

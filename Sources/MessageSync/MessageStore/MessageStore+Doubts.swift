@@ -139,7 +139,7 @@ extension MessageStore {
   /// Ends the doubt about a message that was not held, now that a page has brought it. Flags that
   /// are still in doubt count from now on as those of a held message.
   @inlinable
-  mutating func recognize(_ id: MessageID, but doubt: MessageFlags = []) {
+  mutating func recognize(_ id: MessageID, but doubt: MessageFlags) {
     guard let flags = unheldDoubts.removeValue(forKey: id) else { return }
     if flags.isDisjoint(with: doubt) { mended.append(id) }
   }

@@ -38,15 +38,16 @@ extension MessageStore {
   }
 
   /// Settles which messages are outside of the feed, after a page of one of its lists: those that
-  /// the page lacks and would list otherwise. The page has settled those that it brought.
+  /// the page lacks and would list otherwise. Of those that it brought it is known already.
   @inlinable
   mutating func settleFeed(
-    of narrow: Narrow, _ interval: IDInterval<MessageID>, _ page: Page, _ replay: Replay
+    of narrow: Narrow, _ interval: IDInterval<MessageID>, _ replay: Replay
   ) {
     guard narrow.reads.flags.contains(.outsideFeed) else { return }
     var outside: [MessageID] = []
     for (id, doubt) in doubts where doubt.contains(.outsideFeed) && interval.contains(id) {
-      guard let held = held[id], !page.contains(id) else { continue }
+      // The page may have an old copy of it.
+      guard let held = held[id], !replay.contradictsItself(about: id) else { continue }
       let inside = MessageStore.insideFeed(held.message, doubt: doubt)
       if narrow.verdict(on: inside) == .yes, replay.isUnnamed(id) { outside.append(id) }
     }
@@ -57,18 +58,5 @@ extension MessageStore {
       // Other lists of the feed lack it, too.
       if doubt.isEmpty { forEachList(where: { $0.isHole(id) }, { $0.closeHole(id) }) }
     }
-  }
-}
-
-extension MessagePage {
-  /// Whether the page, whose messages are ascending, has a message. O(log n).
-  @inlinable
-  func contains(_ id: MessageID) -> Bool {
-    var (low, high) = (0, messages.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if messages[middle].id < id { low = middle + 1 } else { high = middle }
-    }
-    return low < messages.count && messages[low].id == id
   }
 }

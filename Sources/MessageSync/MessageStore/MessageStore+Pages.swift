@@ -96,7 +96,7 @@ extension MessageStore {
       if !replay.contradictsItself(about: copy.held.message.id) { keep(copy) }
     }
     if let interval, let narrow = fetch.request.narrow {
-      settleFeed(of: narrow, interval, page, replay)
+      settleFeed(of: narrow, interval, replay)
     }
     if case .item(let id) = fetch.request.want {
       if page.hidesItem(want) { hide(id) }
