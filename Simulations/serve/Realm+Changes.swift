@@ -60,11 +60,11 @@ extension Realm {
     var flagging = RealmEvent.Flagging(user: user, flag: flag, isSet: isSet, ids: [])
     for message in messages {
       let flags = message.flags(of: user)
-      // A star makes a row of its own. Without a row there is no flag to clear, and whether the
-      // message is read is not kept.
-      guard flags != nil || flag == .starred && isSet, flags?.contains(flag) != isSet else {
-        continue
-      }
+      // A star makes a row of its own, if the user can see the message. Without a row there is no
+      // flag to clear, and whether the message is read is not kept.
+      guard flags != nil || flag == .starred && isSet && isVisible(message, to: user),
+        flags?.contains(flag) != isSet
+      else { continue }
       flagging.ids.append(message.id)
       guard flag == .read, !isSet, let flags else { continue }
       flagging.unread.append(

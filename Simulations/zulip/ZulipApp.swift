@@ -35,13 +35,6 @@ package enum ZulipApp: SimulatedApp {
     truth.snapshot { $0["realm_users"] = "nobody" }
   }
 
-  /// Nothing is ever sent: this world's users only read.
-  package static func request(
-    _ push: PushRequest<ZulipOutgoing>, at finger: QueueFinger?
-  ) -> MutationPush {
-    MutationPush(client: push.client, knownRefusal: push.knownRefusal, mutations: [])
-  }
-
   /// Asks with the words of the library's own request, and reads the answer with its own code.
   package static func page(
     _ request: PageRequest<ZulipMessageList, MessageID>, found: ZulipTruth, later: ZulipTruth
@@ -82,8 +75,8 @@ package enum ZulipApp: SimulatedApp {
         digest.fold(interval.upperEnd.id?.number ?? 0)
       }
     }
-    for message in model.state.unread { digest.fold(message.id.number) }
-    for id in model.state.starred { digest.fold(id.number) }
+    for message in model.realm.unread { digest.fold(message.id.number) }
+    for id in model.realm.starred { digest.fold(id.number) }
     return digest.value
   }
 
@@ -96,9 +89,9 @@ package enum ZulipApp: SimulatedApp {
       if let list = model.lists.list(of: narrow) { text += "· \(narrow) \(list.knowledge) " }
     }
     text += "· unread"
-    for message in model.state.unread { text += " \(message.id)" }
+    for message in model.realm.unread { text += " \(message.id)" }
     text += " · starred"
-    for id in model.state.starred { text += " \(id)" }
+    for id in model.realm.starred { text += " \(id)" }
     return text
   }
 

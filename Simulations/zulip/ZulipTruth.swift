@@ -18,6 +18,8 @@ package struct ZulipTruth: ServerTruth {
     case made(RealmEvent)
     /// Changes nothing; its event lacks a required field.
     case unreadable
+    /// Changes nothing, and nobody is told: things are as a client wants them.
+    case unchanged
   }
 
   package private(set) var realm: Realm
@@ -70,6 +72,7 @@ package struct ZulipTruth: ServerTruth {
 
   /// The event as the user's clients read it.
   package func announcement(of change: Change) -> ZulipEvent? {
+    if case .unchanged = change { return nil }
     guard case .made(let event) = change else {
       return ZulipTruth.event(["id": 0, "type": "realm_user", "op": "update"])
     }

@@ -23,7 +23,7 @@ package struct ZulipUser: SimulatedUser {
     let settings = PageSettings()
     return settings.retry.transientCap + settings.retry.transientCap + settings.deadline
       + settings.deadline
-      + settings.retry.retryAfterCap + .seconds(120)
+      + settings.retry.retryAfterCap + .seconds(120) + boundOfChanges
   }
 
   /// The oracle. It remembers every page of this client, because an earlier state may come back
@@ -50,7 +50,7 @@ package struct ZulipUser: SimulatedUser {
     var windows: [Window]
   }
 
-  private typealias Window = PagePlanner<Store>.Window
+  typealias Window = PagePlanner<Store>.Window
 
   private struct Page: Sendable {
     var id: RequestID
@@ -74,6 +74,9 @@ package struct ZulipUser: SimulatedUser {
     _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
   ) -> [Action] {
     guard let model = client.model else { return [] }
+    if choices.happens(.users, 1, in: 4), let action = changesSomething(client, truth, &choices) {
+      return [action]
+    }
     let windows = client.openWindows
     if windows.isEmpty || windows.count < 4 && choices.happens(.users, 1, in: 3) {
       let narrow = choices.pick(.users, ZulipTruth.narrows)
@@ -211,9 +214,10 @@ package struct ZulipUser: SimulatedUser {
       return UserObjection(.interval, "\(wrongRepair) is as the server says", "it was mended")
     }
     if let breach { return UserObjection(.budget, breach, "it was otherwise") }
+    if let objection = objectionToWhatIsShown(client, store) { return objection }
     let windows = client.windows
     if let right, right.position == position, right.windows == windows,
-      right.store.isSame(as: store), right.state == model.state
+      right.store.isSame(as: store), right.state == model.realm
     {
       return nil
     }
@@ -222,7 +226,7 @@ package struct ZulipUser: SimulatedUser {
       return UserObjection(.interval, objection.expected, objection.found)
     }
     let doubtful = Set(whole.doubtful)
-    let objection = ZulipStateOracle.objection(to: model.state, history[Int(position)]) { id in
+    let objection = ZulipStateOracle.objection(to: model.realm, history[Int(position)]) { id in
       oracle.isAhead(id, of: position) || doubtful.contains(id) || !whole.doubt(about: id).isEmpty
     } isUnheard: {
       oracle.unheard.contains($0)
@@ -231,7 +235,7 @@ package struct ZulipUser: SimulatedUser {
     for window in windows {
       if let objection = self.objection(to: window, client, whole) { return objection }
     }
-    right = Right(store: store, state: model.state, position: position, windows: windows)
+    right = Right(store: store, state: model.realm, position: position, windows: windows)
     return nil
   }
 
@@ -268,7 +272,7 @@ package struct ZulipUser: SimulatedUser {
       if !lists.canBeKnown(narrow) { continue }
       if !list.excerpt(of: view).isComplete { return false }
     }
-    return lists.doubtful.isEmpty
+    return lists.doubtful.isEmpty && client.local?.outbox.isEmpty != false
   }
 
   // MARK: Texts

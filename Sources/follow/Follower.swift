@@ -189,7 +189,7 @@ actor Follower {
   /// Opens the list. A name that is not found counts as unknown only once we are up to date.
   private func open(_ model: ZulipAccount) async {
     do throws(Misuse) {
-      let list = model.list(try narrow.narrow(in: model.state))
+      let list = model.list(try narrow.narrow(in: model.realm))
       guard model.messages.canBeKnown(list) else {
         throw Misuse(
           "--narrow: no events come for that: it is a search, or you are not subscribed to the channel"
@@ -226,12 +226,12 @@ actor Follower {
         guard let tail = newest(view, model) else { return }
         printed = Printed(tail.map(\.id))
         for message in tail.suffix(Int(options.count)) {
-          try printer.show(message, in: model.state)
+          try printer.show(message, in: model.realm)
         }
       } else {
         for case .item(let message) in view.rows.prefix(while: \.isItem)
         where printed?.note(message.id) == true {
-          try printer.show(message, in: model.state)
+          try printer.show(message, in: model.realm)
         }
       }
     } catch {

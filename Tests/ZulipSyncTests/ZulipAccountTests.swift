@@ -41,11 +41,11 @@ import ZulipSync
       }
       account.lists.answered()
     }
-    #expect(account.state == state)
+    #expect(account.realm == state)
     #expect(account.messages.count > 0)
     #expect(account.messages.messages.allSatisfy { sent.contains($0.id) })
     // The held messages and the state must agree on what is unread.
-    let unread = Set(account.state.unread.map(\.id)).intersection(sent)
+    let unread = Set(account.realm.unread.map(\.id)).intersection(sent)
     let held = account.messages.messages.filter {
       !$0.flags.contains(.read) && account.messages.doubt(about: $0.id).isEmpty
     }
@@ -70,7 +70,7 @@ import ZulipSync
     let rows = try RowReader(form.rows, unloaded: form.unloaded)
     var read = try SavedReplica<ZulipAccount, QueueFinger>(stored: rows).model
     read.lists.restored()
-    #expect(read.state == account.state)
+    #expect(read.realm == account.realm)
     #expect(read.messages.hasUnloaded && read.messages.count == 0)
     // Messages that an event names are loaded.
     for event in observer.events.dropFirst(half) {
@@ -84,7 +84,7 @@ import ZulipSync
       try account.apply(event)
       try read.apply(event)
     }
-    #expect(read.state == account.state)
+    #expect(read.realm == account.realm)
     // Leaving a channel names all messages in it.
     #expect(!read.messages.hasUnloaded)
     #expect(Array(read.messages.messages) == Array(account.messages.messages))
@@ -112,7 +112,7 @@ import ZulipSync
     let again = try SavedReplica<ZulipAccount, QueueFinger>(
       stored: RowReader(
         saved.rows(since: nil).compactMap { row in row.value.map { (key: row.key, value: $0) } }))
-    #expect(again.model.state == account.state)
+    #expect(again.model.realm == account.realm)
     #expect(again.model.form == .rendered)
     #expect(again.model.messages.narrows == account.messages.narrows)
     #expect(again.model.messages.narrows.first?.narrow == narrow)
@@ -141,6 +141,6 @@ import ZulipSync
       unread(
         #","message_details":{"5":{"type":"stream","stream_id":4,"topic":"lunch"}}"#))
     #expect(account.messages[MessageID(5)]?.flags == [])
-    #expect(account.state.unreadCount == 1)
+    #expect(account.realm.unreadCount == 1)
   }
 }

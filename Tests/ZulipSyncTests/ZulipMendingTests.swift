@@ -81,21 +81,21 @@ import ZulipSync
   @Test func `a star that merging left wrong is repaired by a page with the message`() throws {
     var account = try Self.account()
     try Self.hear(Self.merged("starred", ["remove", "add"], "9,8"), &account)
-    #expect(account.state.starred == [8, 9].map { MessageID($0) })
+    #expect(account.realm.starred == [8, 9].map { MessageID($0) })
     #expect(account.messages.doubtful == [MessageID(9)])
     try Self.page(of: 9, &account) { $0.flags.remove(.starred) }
-    #expect(account.state.starred == [MessageID(8)])
+    #expect(account.realm.starred == [MessageID(8)])
     // Now the other way round.
     try Self.hear(Self.merged("starred", ["add", "remove"], "9,8"), &account)
-    #expect(account.state.starred == [])
+    #expect(account.realm.starred == [])
     try Self.page(of: 9, &account) { $0.flags.insert(.starred) }
-    #expect(account.state.starred == [MessageID(9)])
+    #expect(account.realm.starred == [MessageID(9)])
   }
 
   @Test func `an unheld message in doubt is fetched, also after a restart`() throws {
     var account = try Self.account()
     try Self.hear(Self.merged("read", ["remove", "add"], "5,8", Self.detailsOfFive), &account)
-    #expect(account.state.unread.map(\.id.number) == [9, 10])
+    #expect(account.realm.unread.map(\.id.number) == [9, 10])
     #expect(account.messages.doubtful == [MessageID(5)])
     let finger = QueueFinger(queue: QueueID("q"), lastEventID: 7)
     let saved = SavedReplica(account, finger, .unspoken)
@@ -108,13 +108,13 @@ import ZulipSync
     copy.id = MessageID(5)
     copy.flags = []
     Self.take([copy], &account, PageRequest(copy.id))
-    #expect(account.state.unread.map(\.id.number) == [5, 9, 10])
+    #expect(account.realm.unread.map(\.id.number) == [5, 9, 10])
     #expect(account.messages.doubtful == [])
     // One that is not shown may be out of the user's sight, and counts as before.
     try Self.hear(Self.merged("read", ["add", "remove"], "4,8", Self.detailsOfFive), &account)
     Self.take([], &account, PageRequest(MessageID(4)))
     #expect(account.messages.doubtful == [])
-    #expect(account.state.unread.map(\.id.number) == [4, 5, 8, 9, 10])
+    #expect(account.realm.unread.map(\.id.number) == [4, 5, 8, 9, 10])
   }
 
   private static let detailsOfFive = #"""
@@ -127,32 +127,32 @@ import ZulipSync
 
   @Test func `a read flag that merging left wrong is repaired, with the unread count`() throws {
     var account = try Self.account()
-    #expect(account.state.unreadCount == 3)
-    let before = account.state
+    #expect(account.realm.unreadCount == 3)
+    let before = account.realm
     try Self.hear(Self.merged("read", ["remove", "add"], "9,8", Self.details), &account)
-    #expect(account.state.unreadCount == 1)
+    #expect(account.realm.unreadCount == 1)
     try Self.page(of: 9, &account) { $0.flags.remove(.read) }
-    #expect(account.state.unreadCount == 2)
+    #expect(account.realm.unreadCount == 2)
     // The topic is spelled as in the message.
     #expect(
-      account.state[ZulipKey("unread_msgs", 9)] == ["stream_id": 3, "topic": "Lunch"])
+      account.realm[ZulipKey("unread_msgs", 9)] == ["stream_id": 3, "topic": "Lunch"])
     #expect(before[ZulipKey("unread_msgs", 9)] == ["stream_id": 3, "topic": "Lunch"])
     try Self.hear(Self.merged("read", ["add", "remove"], "9,8", Self.details), &account)
-    #expect(account.state.unreadCount == 2)
+    #expect(account.realm.unreadCount == 2)
     try Self.page(of: 9, &account) { $0.flags.insert(.read) }
-    #expect(account.state.unreadCount == 1)
-    #expect(!account.state.isUnread(MessageID(9)))
+    #expect(account.realm.unreadCount == 1)
+    #expect(!account.realm.isUnread(MessageID(9)))
   }
 
   @Test func `a direct message becomes unread in its conversation, with its mention`() throws {
     var account = try Self.account()
     let row: ZulipValue = ["user_ids": [7], "mentioned": true]
-    #expect(account.state[ZulipKey("unread_msgs", 10)] == row)
+    #expect(account.realm[ZulipKey("unread_msgs", 10)] == row)
     let details = #"{"10":{"type":"private","user_ids":[7],"mentioned":true}}"#
     try Self.hear(Self.merged("read", ["remove", "add"], "10,8", details), &account)
-    #expect(account.state[ZulipKey("unread_msgs", 10)] == nil)
+    #expect(account.realm[ZulipKey("unread_msgs", 10)] == nil)
     try Self.page(of: 10, &account) { $0.flags.remove(.read) }
-    #expect(account.state[ZulipKey("unread_msgs", 10)] == row)
+    #expect(account.realm[ZulipKey("unread_msgs", 10)] == row)
   }
 
   @Test(arguments: [true, false])
@@ -170,7 +170,7 @@ import ZulipSync
     try Self.hear(Self.merged("read", ["remove", "add"], "9,1", Self.details), &account)
     try Self.page(of: 9, &account) { $0.flags = [.mentioned, .wildcardMentioned] }
     // Only flags in doubt are taken from a page.
-    #expect(account.state.unread.last { $0.id == MessageID(9) }?.isMention == false)
+    #expect(account.realm.unread.last { $0.id == MessageID(9) }?.isMention == false)
     // A second reading of what no event explains is taken.
     let all = account.list(ZulipNarrow([]))
     var copy = try #require(account.messages[MessageID(9)])
@@ -181,7 +181,7 @@ import ZulipSync
     try Self.hear([], &account)
     Self.take([copy], &account, PageRequest(copy.id), isAudit: true)
     #expect(account.messages.auditCounts.repairs == 1)
-    #expect(account.state.unread.last { $0.id == MessageID(9) }?.isMention == !isMuted)
+    #expect(account.realm.unread.last { $0.id == MessageID(9) }?.isMention == !isMuted)
   }
 
   @Test func `a message that is gone without an event loses its row`() throws {
@@ -193,11 +193,11 @@ import ZulipSync
       rest, &account, PageRequest(all, .newest, before: 9, after: 0), isWhole: true)
     try Self.hear([], &account)
     #expect(account.messages.suspects == [MessageID(9)])
-    #expect(account.state.starred.count == 2)
+    #expect(account.realm.starred.count == 2)
     Self.take([], &account, PageRequest(MessageID(9)), isAudit: true)
     #expect(account.messages[MessageID(9)] == nil)
-    #expect(account.state.starred == [MessageID(8)])
-    #expect(!account.state.isUnread(MessageID(9)))
+    #expect(account.realm.starred == [MessageID(8)])
+    #expect(!account.realm.isUnread(MessageID(9)))
   }
 
   @Test func `rows that were not requested are not created`() throws {
@@ -213,7 +213,7 @@ import ZulipSync
     try Self.hear(Self.merged("starred", ["add", "remove"], "9,8"), &account)
     try Self.page(of: 9, &account) { $0.flags = .starred }
     #expect(account.messages.doubtful == [])
-    #expect(account.state.starred == [])
-    #expect(account.state.rows.count == 1)
+    #expect(account.realm.starred == [])
+    #expect(account.realm.rows.count == 1)
   }
 }

@@ -189,9 +189,9 @@ import ZulipSync
     let rows = try Self.old(account, version: version)
     for number in 1...5 { #expect(Self.has("SECRET\(number)", rows)) }
     let read = try SavedReplica<ZulipAccount, QueueFinger>(stored: RowReader(rows))
-    #expect(read.model.state == account.state)
+    #expect(read.model.realm == account.realm)
     #expect(read.model.client == ClientID(77) && read.model.form == .rendered)
-    #expect(!Self.texts(read.model.state).contains("SECRET"))
+    #expect(!Self.texts(read.model.realm).contains("SECRET"))
     let again = Self.saved(read.model)
     #expect(!Self.has("SECRET", again))
     #expect(again.map(\.key) == Self.saved(account).map(\.key))

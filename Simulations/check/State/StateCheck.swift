@@ -267,7 +267,7 @@ struct StateCheck {
   private mutating func compare(
     _ closing: (line: Int, state: ZulipState, count: Int64?), _ place: Int
   ) {
-    guard let state = sessions[place].fed.model?.state else { return }
+    guard let state = sessions[place].fed.model?.realm else { return }
     let client = sessions[place].client
     sessions[place].compared += 1
     sessions[place].rows += closing.state.rows.count
@@ -317,7 +317,7 @@ struct StateCheck {
       "\(session.client): \(session.registers) registered, \(session.events) events, \(session.pages) pages, "
       + "\(session.compared) compared with \(session.rows) rows, \(session.explained) explained"
     if session.notFollowed > 0 { text += ", \(session.notFollowed) polls not followed" }
-    let counts = session.fed.model?.state.counts ?? ZulipCounts()
+    let counts = session.fed.model?.realm.counts ?? ZulipCounts()
     let ignored: [(what: String, count: Int64)] = [
       ("of unknown types", counts.unknownTypes.values.reduce(0, +)),
       ("of unknown ops", counts.unknownOps.values.reduce(0, +)),

@@ -13,7 +13,7 @@ extension SyncClient {
     var effects = Effects()
     let before = look(at: now)
     let id = planner.open(narrow, window)
-    shownRevision = nil
+    shownVersion = nil
     settle(since: before, at: now, &effects)
     return (id, effects)
   }
@@ -24,7 +24,7 @@ extension SyncClient {
     case .moved(let id, let window): tellPlanner(.moved(id, window), at: now, &effects)
     case .closed(let id): tellPlanner(.closed(id), at: now, &effects)
     }
-    shownRevision = nil
+    shownVersion = nil
   }
 
   @inlinable
@@ -106,16 +106,31 @@ extension SyncClient {
   /// loaded.
   @inlinable
   mutating func showWindows(_ effects: inout Effects) {
-    let revision = model?.lists.revision ?? 0
-    guard shownRevision != revision else { return }
-    shownRevision = revision
-    for id in planner.openWindows {
+    let version = ShownVersion(
+      lists: model?.lists.revision ?? 0, view: Change.isPossible ? _local?.view.version ?? 0 : 0)
+    guard shownVersion != version else { return }
+    shownVersion = version
+    let open = planner.openWindows
+    if open.isEmpty { return }
+    let lists = shownLists
+    for id in open {
       guard rows(under: id).isEmpty || !storage.isStarted else {
-        shownRevision = nil
+        shownVersion = nil
         continue
       }
-      if planner.show(id, of: model?.lists) { effects.windows.append(id) }
+      if planner.show(id, of: lists) { effects.windows.append(id) }
     }
+  }
+
+  /// The lists as windows show them: the confirmed ones, with the user's changes if these concern
+  /// lists. O(pending).
+  @usableFromInline
+  var shownLists: Lists? {
+    guard case .model(let model) = _holding else { return nil }
+    guard Change.isPossible, let outbox = _local?.outbox, !outbox.pending.isEmpty,
+      Model.lists(in: model.state) != nil
+    else { return model.lists }
+    return Model.lists(in: outbox.replayed(over: model.state)) ?? model.lists
   }
 
   /// The view through a window; `nil`: the window is not open.
@@ -130,7 +145,7 @@ extension SyncClient {
   @inlinable
   package func looksOtherwise(_ window: WindowID) -> Bool {
     // A window whose rows are being read is shown once they are loaded.
-    rows(under: window).isEmpty && planner.view(window, of: model?.lists) != planner.shown(window)
+    rows(under: window).isEmpty && planner.view(window, of: shownLists) != planner.shown(window)
   }
 
   // MARK: Rows that are not loaded
@@ -189,7 +204,7 @@ extension SyncClient {
   @inlinable
   mutating func rowsRead(_ id: RequestID, _ answers: [RowAnswer], _ effects: inout Effects) {
     guard storage.wasRead(id) else { return }
-    shownRevision = nil
+    shownVersion = nil
     var isUnreadable = false
     change(&effects) { model in
       var next = model
@@ -212,7 +227,7 @@ extension SyncClient {
   mutating func rowsFailed(_ id: RequestID, _ failure: StoreFailure, _ effects: inout Effects) {
     let isReadFromBefore = storage.isReadFromBefore
     guard storage.wasRead(id) else { return }
-    shownRevision = nil
+    shownVersion = nil
     guard failure != .cutShort else {
       if isReadFromBefore { return }
       waitingBatches = []
@@ -221,5 +236,19 @@ extension SyncClient {
     }
     effects.storage.report = true
     change(&effects) { $0.forgetUnloaded() }
+  }
+}
+
+/// What a client's windows depend on.
+@usableFromInline
+struct ShownVersion: Equatable, Sendable {
+  @usableFromInline var lists: UInt64
+  /// The version of the view with the user's changes.
+  @usableFromInline var view: UInt64
+
+  @inlinable
+  init(lists: UInt64, view: UInt64) {
+    self.lists = lists
+    self.view = view
   }
 }

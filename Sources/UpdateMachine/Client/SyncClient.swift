@@ -91,8 +91,8 @@ where Sync.Batch.Event == Model.Event {
   @usableFromInline var waitingBatches: [(id: RequestID, batch: Sync.Batch)] = []
   /// Pages that wait for rows. Never more than there are open fetches.
   @usableFromInline var waitingPages: [(id: RequestID, page: Lists.Page)] = []
-  /// The revision of the lists when the windows were last shown.
-  @usableFromInline var shownRevision: UInt64?
+  /// What the windows were last shown of; `nil`: they must look again.
+  @usableFromInline var shownVersion: ShownVersion?
 
   /// Creates a client that knows nothing until the saved form was read.
   ///

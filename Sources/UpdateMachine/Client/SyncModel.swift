@@ -53,6 +53,11 @@ public protocol SyncModel<Event, Snapshot>: Sendable {
   /// The state over which pending changes are replayed.
   var state: Change.State { get }
 
+  /// Returns the partial lists of such a state, so that windows show the user's changes at once.
+  /// `nil`, the default: changes do not concern lists, and windows show the confirmed ones. What is
+  /// fetched depends on the confirmed lists alone.
+  static func lists(in state: Change.State) -> Lists?
+
   /// Returns the client's change that this event echoes; `nil`, the default: none. If the server
   /// knows no IDs, an event with the client's own name for a change confirms it.
   func echo(in event: Event) -> MutationTicket?
@@ -121,6 +126,9 @@ extension SyncModel {
 
   @inlinable
   public static var beginning: Self? { nil }
+
+  @inlinable
+  public static func lists(in state: Change.State) -> Lists? { nil }
 
   @inlinable
   public func echo(in event: Event) -> MutationTicket? { nil }

@@ -95,6 +95,22 @@ extension Outbox {
     replayedVersion = queueVersion
   }
 
+  /// What the pending mutations make of another confirmed state. Those that threw in the last
+  /// replay, and those that throw here, are left out. Nothing is noted. O(pending).
+  func replayed(over confirmed: Change.State) -> Change.State {
+    var state = confirmed
+    for pending in queue where pending.refusal == nil {
+      var fork = state
+      do throws(Change.Refusal) {
+        _ = try pending.change.apply(to: &fork)
+        state = fork
+      } catch {
+        continue
+      }
+    }
+    return state
+  }
+
   private mutating func replay(_ index: Int, over state: inout Change.State) {
     if let undone = queue[index].takesBack,
       let refusal = queue[..<index].first(where: { $0.tickets.contains(undone) })?.refusal

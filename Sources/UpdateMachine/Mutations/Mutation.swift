@@ -58,6 +58,12 @@ public protocol Mutation<State>: Sendable {
   /// state is thrown away.
   func apply(to state: inout State) throws(Refusal) -> Value
 
+  /// Whether a second copy has no effect at a server that recognises none
+  /// (``MutationDelivery/atMostOnce``), even if it comes late. Then a mutation without an answer is
+  /// sent again, and not uncertain: setting a flag twice is setting it once, sending a letter twice
+  /// is not. By default `false`. Not asked with other deliveries.
+  var isIdempotent: Bool { get }
+
   /// Whether a value of this type can exist. False for `Never`, the mutation of a model without
   /// changes.
   static var isPossible: Bool { get }
@@ -95,6 +101,9 @@ extension Mutation {
   public mutating func stamp(from state: State, ticket: MutationTicket, inPlaceOf old: Self?) {}
 
   @inlinable
+  public var isIdempotent: Bool { false }
+
+  @inlinable
   public func isOverruled(by refusal: Refusal) -> Bool { false }
 
   @inlinable
@@ -126,9 +135,11 @@ public enum MutationDelivery: Hashable, Sendable {
   /// register that was sent later.
   case atLeastOnce
   /// The server would run a second copy. Mutations are sent one at a time. One without an answer is
-  /// uncertain, and is sent again only if the app says so. Once accepted, it leaves the outbox with
-  /// its echo (``SyncModel/echo(in:)``), or with an answer to a poll or a register that was sent
-  /// later.
+  /// uncertain, and is sent again only if the app says so, or if it is idempotent
+  /// (``Mutation/isIdempotent``). Once accepted, it leaves the outbox with its echo
+  /// (``SyncModel/echo(in:)``), or with an answer to a poll or a register that was sent later. One
+  /// that is refused or uncertain holds back those of the same ``Mutation/object`` only, or all if
+  /// either names none.
   case atMostOnce
 }
 

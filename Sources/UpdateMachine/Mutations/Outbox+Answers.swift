@@ -128,7 +128,7 @@ extension Outbox {
       // A retried mutation, whose first copy has been echoed meanwhile.
       if !countsIDs { return proceed(at: now, &effects) }
     }
-    let isDoubtful = hasLeft && (maySendAgain || failure.leavesDoubt)
+    let isDoubtful = hasLeft && (sendsInBatches || failure.leavesDoubt)
     if isDoubtful { settle(push, isDoubtful: true) } else { settleUndone(push, &effects) }
     switch failure {
     case .unreachable, .serverFault:
@@ -212,7 +212,7 @@ extension Outbox {
   /// left. Where a restart would make it uncertain, the mark is taken back on disk, too.
   private mutating func settleUndone(_ push: OutstandingPush, _ effects: inout Effects) {
     settle(push, isDoubtful: false)
-    guard !maySendAgain else { return }
+    guard !sendsInBatches else { return }
     changed()
     persist(&effects)
   }
@@ -223,7 +223,7 @@ extension Outbox {
     if isDoubtful {
       for index in queue.indices {
         guard case .marked(let id) = queue[index].stage, id <= push.last else { continue }
-        queue[index].stage = maySendAgain ? .sent(id) : .uncertain(id)
+        queue[index].stage = doubtfulStage(of: queue[index].change, id)
       }
     }
     unmark()

@@ -185,12 +185,13 @@ extension Outbox {
   /// A server that counts no IDs may have run an earlier copy of what it refuses now, or of those
   /// after it. So each that was out before gets the mark that there may be a copy. One that counts
   /// them runs no copy of those after it any more, whatever came of the pushes that they were in.
-  /// So they lose that mark.
+  /// So they lose that mark. Where each is sent alone, the others were in no push with it.
   mutating func refuse(
     at index: Int, _ refusal: MutationRefusal, at now: Moment = .distantPast
   ) {
     let pending = queue.remove(at: index)
-    for later in index..<queue.count where countsIDs || !queue[later].isAccepted {
+    for later in index..<queue.count
+    where sendsInBatches && (countsIDs || !queue[later].isAccepted) {
       if queue[later].isSent || queue[later].isAccepted { queue[later].mayHaveCopy = !countsIDs }
       queue[later].stage = .unsent
     }
@@ -200,7 +201,7 @@ extension Outbox {
       lastID = queue.reduce(refusal.id) { max($0, $1.id ?? .none) }
       lastID = unreadable.reduce(lastID) { max($0, $1.id ?? .none) }
     }
-    for earlier in 0..<index {
+    for earlier in 0..<index where sendsInBatches {
       if let id = queue[earlier].id, !queue[earlier].isAccepted {
         noteAccepted(at: earlier, id, at: now)
       }

@@ -49,7 +49,7 @@ extension Outbox {
         if countsIDs, next <= id {
           return violated("IDs ascend from the last that is confirmed")
         }
-        if maySendAgain, pending.isUncertain {
+        if pending.isUncertain, maySendAgain(pending.change) {
           return violated("what may be sent again is not uncertain")
         }
         id = next

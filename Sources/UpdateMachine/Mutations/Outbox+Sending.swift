@@ -6,7 +6,9 @@ extension Outbox {
   @inlinable
   package var isActive: Bool { sending.isStarted && sending.isForeground }
 
-  private var maySend: Bool { isActive && !sending.isHeldBack && refused.isEmpty }
+  private var maySend: Bool {
+    isActive && !sending.isHeldBack && (refused.isEmpty || !sendsInBatches)
+  }
 
   /// Whether the current push carries this ID.
   func isOut(_ id: MutationID) -> Bool {
@@ -22,7 +24,7 @@ extension Outbox {
   mutating func proceed(at now: Moment, _ effects: inout Effects) {
     switch sending.status {
     case .pushing(let push):
-      guard !refused.isEmpty else { return }
+      guard !refused.isEmpty, sendsInBatches else { return }
       // The confirmed state told of a refusal before the answer did. The server will ignore the
       // push.
       cancel(push, &effects)
@@ -39,6 +41,7 @@ extension Outbox {
     guard !isReplayDue else { return }
     let batch = nextBatch
     unmark(from: batch.upperBound)
+    if !sendsInBatches { unmark(before: batch.lowerBound) }
     guard !batch.isEmpty else { return confirmLater(at: now, &effects) }
     let floor = sending.retry.ready(settings.machine.retry)
     if now < floor {
@@ -69,6 +72,7 @@ extension Outbox {
   @inlinable
   package var block: OutboxBlock? {
     if sending.isHeldBack { return .heldBack }
+    if !sendsInBatches, nextAlone != nil { return nil }
     if let first = refused.first { return .refused(first.ticket) }
     guard let next = queue.first(where: { !$0.isAccepted }) else { return nil }
     switch next.stage {
@@ -83,8 +87,9 @@ extension Outbox {
   /// The next batch: from the first that is not accepted, up to the first that never left and
   /// throws.
   private var nextBatch: Range<Int> {
+    guard sendsInBatches else { return nextAlone.map { $0..<$0 + 1 } ?? 0..<0 }
     let start = queue.firstIndex { !$0.isAccepted } ?? queue.count
-    let limit = min(queue.count, start + (maySendAgain ? batchMaximum : 1))
+    let limit = min(queue.count, start + batchMaximum)
     var end = start
     while end < limit {
       switch queue[end].stage {
@@ -95,6 +100,23 @@ extension Outbox {
       end += 1
     }
     return start..<end
+  }
+
+  /// The first mutation that can be sent alone: it may depend on none that is refused, and on none
+  /// before it that is uncertain, that throws, or that waits for such a one.
+  @usableFromInline
+  var nextAlone: Int? {
+    var held: [Int] = []
+    for index in queue.indices where !queue[index].isAccepted {
+      let pending = queue[index]
+      let isHeld =
+        pending.isUncertain || pending.refusal != nil && !pending.isSent
+        || held.contains { pending.change.mayDepend(on: queue[$0].change) }
+        || refused.contains { pending.change.mayDepend(on: $0.change) }
+      guard isHeld else { return index }
+      held.append(index)
+    }
+    return nil
   }
 
   /// Gives IDs to the mutations that have none. They may leave once that is durable.
@@ -132,6 +154,15 @@ extension Outbox {
       queue[end - 1].stage = .unsent
       lastID = id.previous
       end -= 1
+    }
+  }
+
+  /// Takes the IDs back from marked mutations before a place: another goes ahead of them.
+  private mutating func unmark(before end: Int) {
+    for index in queue.indices.prefix(end) {
+      guard case .marked(let id) = queue[index].stage else { continue }
+      queue[index].stage = .unsent
+      if id == lastID { lastID = id.previous }
     }
   }
 

@@ -50,9 +50,9 @@ extension Outbox where Change: Storable {
     queue.sort { $0.rank < $1.rank }
     for index in queue.indices {
       switch queue[index].stage {
-      case .sent(let id) where !maySendAgain: queue[index].stage = .uncertain(id)
-      case .uncertain(let id) where maySendAgain: queue[index].stage = .sent(id)
-      case .unsent, .marked, .sent, .accepted, .uncertain: break
+      case .sent(let id), .uncertain(let id):
+        queue[index].stage = doubtfulStage(of: queue[index].change, id)
+      case .unsent, .marked, .accepted: break
       }
     }
     refused = try rows.items(of: .refusedMutations, newer: newer, &unreadable)

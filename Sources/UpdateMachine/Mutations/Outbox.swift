@@ -214,7 +214,7 @@ package struct Outbox<Change: Mutation>: Sendable {
     size = measuredSize  // This version of the app may measure differently.
     for index in queue.indices {
       switch queue[index].stage {
-      case .marked(let id): queue[index].stage = maySendAgain ? .sent(id) : .uncertain(id)
+      case .marked(let id): queue[index].stage = doubtfulStage(of: queue[index].change, id)
       case .accepted(let id, _):
         queue[index].stage = countsIDs ? .sent(id) : .accepted(id, at: .distantPast)
       case .unsent, .sent, .uncertain: break
@@ -251,9 +251,19 @@ package struct Outbox<Change: Mutation>: Sendable {
     }
   }
 
+  /// Whether one push may carry several mutations, in the queue's order. Otherwise each is sent
+  /// alone, and one that cannot be sent holds back only what may depend on it.
+  @inlinable
+  var sendsInBatches: Bool { delivery != .atMostOnce }
+
   /// Whether a mutation that may be at the server is sent again without asking the app.
   @inlinable
-  var maySendAgain: Bool { delivery != .atMostOnce }
+  func maySendAgain(_ change: Change) -> Bool { sendsInBatches || change.isIdempotent }
+
+  /// The stage of a mutation that may be at the server, and has no answer.
+  func doubtfulStage(of change: Change, _ id: MutationID) -> Pending.Stage {
+    maySendAgain(change) ? .sent(id) : .uncertain(id)
+  }
 
   /// Whether the confirmed state tells the last ID that the server has run. Only then are IDs in
   /// order, can they be void, and is an accepted mutation sent again if it is not confirmed.

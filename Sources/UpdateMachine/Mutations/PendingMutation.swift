@@ -45,8 +45,8 @@ public struct PendingMutation<Change: Mutation>: Sendable {
     case unsent
     /// It is about to leave, or out for the first time. It may leave once the mark is durable.
     case marked(MutationID)
-    /// It may be at the server, and is sent again until that is known. Not with
-    /// ``MutationDelivery/atMostOnce``.
+    /// It may be at the server, and is sent again until that is known. With
+    /// ``MutationDelivery/atMostOnce``, only what is idempotent.
     case sent(MutationID)
     /// The server said that it has it. The confirmed state will tell the result. The moment of the
     /// answer matters only on servers that tell no last mutation ID.
@@ -88,8 +88,9 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   }
 }
 
-/// A mutation that the server refused for good. It is not in the view. Nothing is sent until the
-/// app retries, edits or discards it.
+/// A mutation that the server refused for good. It is not in the view. Nothing that may depend on
+/// it is sent until the app retries, edits or discards it; nothing at all, unless each mutation is
+/// sent alone.
 @usableFromInline
 package struct RefusedMutation<Change: Mutation>: Sendable {
   @usableFromInline package internal(set) var tickets: TicketSet

@@ -6,32 +6,34 @@ extension ZulipAccount {
   /// Returns all messages that the user has sent and the account does not have yet, oldest first.
   ///
   /// - Parameter local: the local changes, which are kept beside the account.
-  package func echoes(_ local: LocalChanges<ZulipOutgoing>) -> [ZulipEcho] {
+  package func echoes(_ local: LocalChanges<ZulipChange>) -> [ZulipEcho] {
     let outbox = local.outbox
     var echoes: [ZulipEcho] = []
     for pending in outbox.pending where pending.refusal == nil {
+      guard case .send(let message) = pending.change else { continue }
       let state: ZulipEcho.State =
         switch outbox.state(of: pending.ticket) {
         case .uncertain: .uncertain
         case .sent: .sent
         default: .queued
         }
-      echoes.append(ZulipEcho(ticket: pending.ticket, message: pending.change, state: state))
+      echoes.append(ZulipEcho(ticket: pending.ticket, message: message, state: state))
     }
     for aside in outbox.setAside {
+      guard case .send(let message) = aside.change else { continue }
       let state: ZulipEcho.State =
         switch aside.reason {
         case .threw(let refusal): .impossible(refusal)
         case .refused(let code): .refused(code)
         }
-      echoes.append(ZulipEcho(ticket: aside.ticket, message: aside.change, state: state))
+      echoes.append(ZulipEcho(ticket: aside.ticket, message: message, state: state))
     }
     return echoes.sorted { $0.ticket < $1.ticket }
   }
 
   /// Returns the echoes that will certainly be in a list, oldest first.
   package func echoes(
-    _ local: LocalChanges<ZulipOutgoing>, in list: ZulipMessageList
+    _ local: LocalChanges<ZulipChange>, in list: ZulipMessageList
   ) -> [ZulipEcho] {
     echoes(local).filter { list.verdict(on: partialMessage(of: $0.message)) == .yes }
   }
@@ -40,7 +42,7 @@ extension ZulipAccount {
   /// not starred.
   private func partialMessage(of message: ZulipOutgoing) -> PartialMessage<ZulipContent> {
     var partialMessage = PartialMessage<ZulipContent>(MessageID(.max))
-    partialMessage.sender = state.myself
+    partialMessage.sender = realm.myself
     partialMessage.flags = .read
     partialMessage.flagsShown = [.read, .starred, .historical, .outsideFeed]
     switch message.recipient {
@@ -48,7 +50,7 @@ extension ZulipAccount {
       partialMessage.place = .zulip(channel, topic: topic)
       partialMessage.channel = channel
     case .direct(let users):
-      let all = users + [state.myself].compactMap { $0 }
+      let all = users + [realm.myself].compactMap { $0 }
       partialMessage.place = .direct(ConversationID(zulip: all))
     }
     return partialMessage
@@ -71,22 +73,58 @@ extension ReplicaState where Model == ZulipAccount {
 }
 
 extension ZulipAccountSource {
-  /// Sends the mutations. If a queue is known, it asks the server to identify each message in that
-  /// message's event. A server without idempotency gets one mutation at a time.
+  /// Sends the changes. A refusal carries the server's own words where its code says nothing. If a
+  /// queue is known, the server is asked to identify each message in that message's event. A server
+  /// without idempotency gets one change at a time.
   public func push(
-    _ push: PushRequest<ZulipOutgoing>, at finger: QueueFinger?
+    _ push: PushRequest<ZulipChange>, at finger: QueueFinger?
   ) async throws(PushFailure) -> PushAnswer {
     for item in push.mutations {
-      let local = ZulipLocalID(push.client, item.ticket)
       do throws(ZulipFailure) {
-        try await connection.send(
-          item.change.recipient, item.change.content,
-          echo: stateSource.queue.current.map { .init(queue: $0, localID: local.text) },
-          within: ZulipSource.ceiling)
+        try await make(item.change, as: ZulipLocalID(push.client, item.ticket))
       } catch {
-        throw PushFailure(error.failure, hasLeft: error.hasLeft)
+        throw PushFailure(error.failureOfChange, hasLeft: error.hasLeft)
       }
     }
     return .accepted
+  }
+
+  private func make(_ change: ZulipChange, as local: ZulipLocalID) async throws(ZulipFailure) {
+    let ceiling = ZulipSource.ceiling
+    switch change {
+    case .send(let message):
+      try await connection.send(
+        message.recipient, message.content,
+        echo: stateSource.queue.current.map { .init(queue: $0, localID: local.text) },
+        within: ceiling)
+    case .edit(let id, let edit): try await connection.edit(id, edit, within: ceiling)
+    case .flag(let ids, let flag, let isSet):
+      try await connection.setFlag(flag, of: ids, isSet: isSet, within: ceiling)
+    case .delete(let id):
+      do throws(ZulipFailure) {
+        try await connection.delete(id, within: ceiling)
+      } catch {
+        // An earlier copy, or somebody else, may have deleted it.
+        guard case .rejected = error.failure, try await isGone(id) else { throw error }
+      }
+    case .react(let id, let emoji, let isSet):
+      do throws(ZulipFailure) {
+        try await connection.react(to: id, with: emoji, isSet: isSet, within: ceiling)
+      } catch {
+        let done = RejectionCode(isSet ? "REACTION_ALREADY_EXISTS" : "REACTION_DOES_NOT_EXIST")
+        guard error.failure == .rejected(done) else { throw error }
+      }
+    }
+  }
+
+  /// Whether there is no such message, or it is out of the user's sight.
+  private func isGone(_ id: MessageID) async throws(ZulipFailure) -> Bool {
+    do throws(ZulipFailure) {
+      _ = try await connection.message(id, form: .raw, within: ZulipSource.ceiling)
+      return false
+    } catch {
+      guard error.failure == .rejected(.badRequest) else { throw error }
+      return true
+    }
   }
 }

@@ -12,11 +12,11 @@ public import UpdateMachine
 /// The subscriptions decide which channels send events: at a register, and then as events change
 /// them. An event that cannot be applied to the state changes no messages either.
 ///
-/// When a page settles or mends a message, the state is mended too: whether the message is starred,
+/// When a page settles or mends a message, the realm is mended too: whether the message is starred,
 /// whether it is unread, and where it is.
 public struct ZulipAccount: Sendable {
   /// Users, channels, settings, unread messages, and so on.
-  public private(set) var state: ZulipState
+  public private(set) var realm: ZulipState
   /// Messages, and the lists of those in each narrow.
   public var lists: MessageStore<ZulipMessageList>
   /// The form of all contents.
@@ -33,13 +33,13 @@ public struct ZulipAccount: Sendable {
 
   /// Returns a list for opening a window, as this state understands the narrow.
   public func list(_ narrow: ZulipNarrow) -> ZulipMessageList {
-    ZulipMessageList(narrow, state.directory)
+    ZulipMessageList(narrow, realm.directory)
   }
 }
 
 extension ZulipAccount: MessageModel {
   public typealias Narrow = ZulipMessageList
-  public typealias Change = ZulipOutgoing
+  public typealias Change = ZulipChange
 
   /// The answer to a register.
   public struct Snapshot: Hashable, Sendable {
@@ -63,21 +63,21 @@ extension ZulipAccount: MessageModel {
 
   /// Keeps open lists open; they show what was known before. Keeps the client's name.
   public init(snapshot: Snapshot, replacing old: ZulipAccount?) throws(ZulipError) {
-    state = try ZulipState(snapshot: snapshot.state)
+    realm = try ZulipState(snapshot: snapshot.state)
     form = snapshot.form
-    let followed = state.subscriptions.map(\.id)
+    let followed = realm.subscriptions.map(\.id)
     if let old, old.form == form {
       lists = MessageStore(following: followed, after: old.lists)
     } else {
       lists = MessageStore(following: followed)
     }
     lists.countedFlags = ZulipAccount.countedFlags
-    lists.reader = state.myself
+    lists.reader = realm.myself
     client = old?.client ?? snapshot.client
   }
 
   public mutating func apply(_ event: ZulipEvent) throws(ZulipError) {
-    try state.apply(event)
+    try realm.apply(event)
     for change in event.changes(form) { lists.apply(change) }
   }
 
@@ -85,16 +85,23 @@ extension ZulipAccount: MessageModel {
   /// theirs.
   public mutating func mended(_ ids: [MessageID]) {
     for id in ids {
-      if let message = lists[id] { state.mend(message) } else { state.forget(id.number) }
+      if let message = lists[id] { realm.mend(message) } else { realm.forget(id.number) }
     }
   }
 
-  // MARK: What the user sends
+  // MARK: What the user does
 
-  /// A Zulip server does not recognise a second copy.
+  /// The account itself: pending changes are shown in its messages and in its realm.
+  public var state: ZulipAccount { self }
+
+  public static func lists(in state: ZulipAccount) -> MessageStore<ZulipMessageList>? {
+    state.lists
+  }
+
+  /// A Zulip server does not recognise a second copy of a message.
   public static var delivery: MutationDelivery { .atMostOnce }
 
-  /// A Zulip server confirms no mutation by its ID. A message is confirmed by its event.
+  /// A Zulip server confirms no change by its ID. A message is confirmed by its event.
   public var confirmation: MutationConfirmation { MutationConfirmation(last: .none) }
 
   /// Returns the ticket of the user's own message that the event reports; `nil` if it is not from
@@ -117,20 +124,20 @@ extension ZulipAccount: StorableModel {
 
   /// Stores the account. The first two tables are the state's.
   public func store(since old: ZulipAccount?, into rows: inout RowWriter) {
-    state.store(since: old?.state, into: &rows)
+    realm.store(since: old?.realm, into: &rows)
     rows.put(ZulipAccount.headTable, StoredHead(self), since: old.map { StoredHead($0) })
     lists.store(since: old?.lists, into: &rows, from: ZulipAccount.messageTable)
   }
 
   public init(stored rows: RowReader) throws(StoredFormError) {
-    state = try ZulipState(stored: rows)
+    realm = try ZulipState(stored: rows)
     let head: StoredHead? = try rows.value(of: ZulipAccount.headTable)
     guard let head else { throw StoredFormError(expected: "the head of an account") }
     form = head.form
     client = head.client
     lists = try MessageStore(stored: rows, from: ZulipAccount.messageTable)
     lists.countedFlags = ZulipAccount.countedFlags
-    lists.reader = state.myself
+    lists.reader = realm.myself
   }
 
   /// Migrates from versions 1 and 2.
@@ -158,7 +165,7 @@ extension ZulipAccount: StorableModel {
     guard let form, let index = migrated.firstIndex(where: { $0.key.table == headTable }) else {
       throw StoredFormError(expected: "the form of contents")
     }
-    let outbox = try Outbox<ZulipOutgoing>(stored: rows)
+    let outbox = try Outbox<ZulipChange>(stored: rows)
     migrated[index].value = StoredHead(form: form.form, client: outbox.client).storedBytes
     return try RowReader(migrated, unloaded: rows.unloaded)
   }
@@ -195,6 +202,6 @@ extension ZulipAccount.StoredHead {
 
 extension ZulipAccount: CustomStringConvertible, CustomReflectable {
   /// The sizes only, no contents.
-  public var description: String { "\(state), \(lists.count) messages" }
+  public var description: String { "\(realm), \(lists.count) messages" }
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -68,7 +68,7 @@ public struct ZulipAccountSource: SyncSource {
       let message = try await connection.message(id, form: form, within: ZulipSource.ceiling)
       return MessagePage(messages: [message.messageOfChannel])
     } catch {
-      guard error.failure == .rejected(RejectionCode("BAD_REQUEST")) else { throw error }
+      guard error.failure == .rejected(.badRequest) else { throw error }
       return MessagePage(messages: [])
     }
   }

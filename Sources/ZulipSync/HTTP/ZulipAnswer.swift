@@ -29,7 +29,9 @@ struct ZulipAnswer: Sendable {
     if isTooLarge, isJSON, (200..<300).contains(status) {
       throw ZulipFailure(.malformed, .tooLarge, status: status)
     }
-    throw ZulipFailure(failure ?? .serverFault, reason(answer), status: status)
+    var refusal = ZulipFailure(failure ?? .serverFault, reason(answer), status: status)
+    refusal.words = fields?["msg"]?.text ?? ""
+    throw refusal
   }
 
   private func reason(_ answer: ServerAnswer) -> ZulipFailure.Reason {

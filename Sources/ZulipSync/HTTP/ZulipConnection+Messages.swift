@@ -132,7 +132,9 @@ extension ZulipConnection {
   }
 
   /// `PATCH /messages/ID`: edits a message, moves it, or both.
-  public func edit(_ id: MessageID, _ edit: Edit) async throws(ZulipFailure) {
+  public func edit(
+    _ id: MessageID, _ edit: Edit, within deadline: TimeSpan? = nil
+  ) async throws(ZulipFailure) {
     var form = ZulipForm()
     form.add("content", edit.content.map { .text($0) })
     form.add("topic", edit.topic.map { .text($0) })
@@ -142,12 +144,14 @@ extension ZulipConnection {
       form.add("send_notification_to_old_thread", .bool(edit.notifiesOldTopic))
       form.add("send_notification_to_new_thread", .bool(edit.notifiesNewTopic))
     }
-    try await ask(.patch, "messages/\(id)", form) { _ throws(ZulipError) in }
+    try await ask(.patch, "messages/\(id)", form, within: deadline) { _ throws(ZulipError) in }
   }
 
   /// `DELETE /messages/ID`.
-  public func delete(_ id: MessageID) async throws(ZulipFailure) {
-    try await ask(.delete, "messages/\(id)") { _ throws(ZulipError) in }
+  public func delete(
+    _ id: MessageID, within deadline: TimeSpan? = nil
+  ) async throws(ZulipFailure) {
+    try await ask(.delete, "messages/\(id)", within: deadline) { _ throws(ZulipError) in }
   }
 
   /// An emoji as the server names it.
@@ -169,13 +173,13 @@ extension ZulipConnection {
   /// `POST` or `DELETE /messages/ID/reactions`: adds or removes the user's own reaction. Throws
   /// `rejected` if nothing would change.
   public func react(
-    to id: MessageID, with emoji: Emoji, isSet: Bool = true
+    to id: MessageID, with emoji: Emoji, isSet: Bool = true, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) {
     var form = ZulipForm()
     form.add("emoji_name", .text(emoji.name))
     form.add("emoji_code", emoji.code.map { .text($0) })
     form.add("reaction_type", emoji.type.map { .text($0) })
-    try await ask(isSet ? .post : .delete, "messages/\(id)/reactions", form) {
+    try await ask(isSet ? .post : .delete, "messages/\(id)/reactions", form, within: deadline) {
       _ throws(ZulipError) in
     }
   }
@@ -190,13 +194,14 @@ extension ZulipConnection {
   /// - Returns: the messages that the server reports as changed.
   @discardableResult
   public func setFlag(
-    _ flag: Flag, of ids: [MessageID], isSet: Bool = true
+    _ flag: Flag, of ids: [MessageID], isSet: Bool = true, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> [MessageID] {
     var form = ZulipForm()
     form.add("messages", .list(ids.map { .number($0.number) }))
     form.add("op", isSet ? "add" : "remove")
     form.add("flag", .text(flag.rawValue))
-    return try await ask(.post, "messages/flags", form) { answer throws(ZulipError) in
+    return try await ask(.post, "messages/flags", form, within: deadline) {
+      answer throws(ZulipError) in
       try answer.numbers("messages").map { MessageID($0) }
     }
   }

@@ -1,6 +1,6 @@
 public import UpdateMachine
 
-/// The failure of a request. It contains no text from the server except its codes, and nothing from
+/// The failure of a request. It shows no text from the server except its codes, and nothing from
 /// the request.
 public struct ZulipFailure: Error, Hashable, Sendable {
   /// What the failure means for the next request.
@@ -9,6 +9,9 @@ public struct ZulipFailure: Error, Hashable, Sendable {
   public var reason: Reason
   /// The HTTP status; `nil` if there was none.
   package var status: Int?
+  /// The server's own words about a refusal, for the user who asked; empty if there are none. They
+  /// may name what was asked for, so no description has them.
+  package var words = ""
   /// Whether the server may have received the request. `false` only if it certainly has not.
   public var hasLeft: Bool
 
@@ -48,7 +51,28 @@ public struct ZulipFailure: Error, Hashable, Sendable {
   }
 }
 
-extension ZulipFailure: CustomStringConvertible {
+extension ZulipFailure {
+  /// What it means for a change: a refusal without a code of its own has the server's words in its
+  /// place, because they are all that says why.
+  var failureOfChange: SyncFailure {
+    guard case .rejected(let code) = failure, code == .badRequest || code.text.isEmpty,
+      !words.isEmpty
+    else { return failure }
+    return .rejected(RejectionCode(String(words.prefix(ZulipFailure.wordsMaximum))))
+  }
+
+  /// The most characters of a refusal that are kept with a change.
+  private static var wordsMaximum: Int { 300 }
+}
+
+extension RejectionCode {
+  /// Zulip's code for whatever has no code of its own.
+  static var badRequest: RejectionCode { RejectionCode("BAD_REQUEST") }
+}
+
+extension ZulipFailure: CustomStringConvertible, CustomReflectable {
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+
   /// "rejected(BAD_NARROW), 400: refused".
   public var description: String {
     "\(failure)\(status.map { ", \($0)" } ?? ""): \(reason)"

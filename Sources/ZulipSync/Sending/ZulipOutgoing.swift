@@ -3,12 +3,12 @@
 // Sending may use: HTTP, JSON, State.
 
 public import MessageSync
-public import UpdateMachine
+internal import UpdateMachine
 
 /// A message that the user sends.
 ///
-///     let sent = try await machine.mutate(
-///       ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?"))
+///     let message = ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?")
+///     let sent = try await machine.mutate(.send(message))
 ///
 /// It does not change the realm's state: until its event comes, it is an echo
 /// (``ZulipEcho``). A Zulip server cannot tell a second copy from the first. So a
@@ -43,37 +43,48 @@ public struct ZulipOutgoing: Hashable, Sendable {
   }
 }
 
-extension ZulipOutgoing: Mutation {
-  public var name: String { "send" }
-
+extension ZulipOutgoing {
   /// The size in bytes.
-  public var size: Int64 { Int64(content.utf8.count) + ZulipOutgoing.sizeOfPlace }
+  var size: Int64 { Int64(content.utf8.count) + ZulipOutgoing.sizeOfPlace }
 
   /// An allowance for the place: a topic has at most some hundred bytes.
   private static var sizeOfPlace: Int64 { 128 }
 
   /// Checks whether it can be sent. A limit or an object that the server did not give is not
   /// checked.
-  public func apply(to state: inout ZulipState) throws(Refusal) {
+  func check(in state: ZulipState) throws(Refusal) {
+    try ZulipOutgoing.check(content: content, in: state)
+    switch recipient {
+    case .channel(let id, let topic):
+      try ZulipOutgoing.check(id, topic: topic, in: state)
+    case .direct(let users):
+      for user in users {
+        if let known = state.user(user), !known.isActive { throw .deactivated(user) }
+      }
+    }
+  }
+}
+
+extension ZulipOutgoing {
+  /// Checks the content of a message that is sent or edited.
+  static func check(content: String, in state: ZulipState) throws(Refusal) {
     guard content.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
       throw .empty
     }
     if let limit = state["max_message_length"]?.number, content.unicodeScalars.count > limit {
       throw .tooLong(limit: limit)
     }
-    switch recipient {
-    case .channel(let id, let topic):
-      if let limit = state["max_topic_length"]?.number, topic.unicodeScalars.count > limit {
-        throw .topicTooLong(limit: limit)
-      }
-      guard state.holds("subscriptions") else { return }
-      guard let channel = state.channel(id) else { throw .noChannel }
-      if channel.isArchived { throw .archivedChannel }
-    case .direct(let users):
-      for user in users {
-        if let known = state.user(user), !known.isActive { throw .deactivated(user) }
-      }
+  }
+
+  /// Checks the place to which a message is sent or moved. `nil`: the topic stays.
+  static func check(_ id: ChannelID, topic: String?, in state: ZulipState) throws(Refusal) {
+    if let topic, let limit = state["max_topic_length"]?.number, topic.unicodeScalars.count > limit
+    {
+      throw .topicTooLong(limit: limit)
     }
+    guard state.holds("subscriptions") else { return }
+    guard let channel = state.channel(id) else { throw .noChannel }
+    if channel.isArchived { throw .archivedChannel }
   }
 }
 
@@ -85,8 +96,8 @@ extension ZulipOutgoing: CustomStringConvertible, CustomReflectable {
 
 // MARK: Rows
 
-extension ZulipOutgoing: Storable {
-  public func put(into bytes: inout ByteWriter) {
+extension ZulipOutgoing {
+  func put(into bytes: inout ByteWriter) {
     switch recipient {
     case .channel(let channel, let topic):
       bytes.put(UInt8(0))
@@ -99,13 +110,14 @@ extension ZulipOutgoing: Storable {
     bytes.put(content)
   }
 
-  public init(from bytes: inout ByteReader) throws(StoredFormError) {
-    switch try bytes.takeByte() {
+  /// - Parameter kind: the first byte, which says where it goes.
+  init(kind: UInt8, from bytes: inout ByteReader) throws(StoredFormError) {
+    switch kind {
     case 0:
       let channel = ChannelID(try bytes.takeInt64())
       recipient = .channel(channel, topic: try bytes.takeString())
     case 1: recipient = .direct(try bytes.takeArray())
-    default: throw StoredFormError(expected: "a recipient")
+    default: throw StoredFormError(expected: "a change of messages")
     }
     content = try bytes.takeString()
   }

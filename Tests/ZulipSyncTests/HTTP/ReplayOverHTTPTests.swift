@@ -100,7 +100,7 @@ import UpdateMachine
       let account = try #require(await machine.state.model)
       await machine.stop()
       await running.value
-      #expect(account.state.differences(from: expected.state) == [])
+      #expect(account.realm.differences(from: expected.realm) == [])
       // A subscription makes a list unknown. Which messages are held then depends on when a page
       // came.
       let both = expected.messages.messages.filter { account.messages[$0.id] != nil }

@@ -1,0 +1,172 @@
+internal import MessageSync
+package import Simulator
+package import UpdateMachine
+internal import ZulipServer
+package import ZulipSync
+
+// What the user changes, and what the user is owed of it.
+
+extension ZulipUser {
+  /// The most changes that wait at a time. It keeps the bound finite.
+  private static var pendingMaximum: Int { 8 }
+
+  /// How long an outbox may need to empty: each push may fail once more, and each refusal waits
+  /// until the user looks.
+  static var boundOfChanges: TimeSpan {
+    let retry = OutboxSettings().machine.retry
+    return max(retry.retryAfterCap * 2, retry.slowCap) + retry.deadlineCap
+      + .seconds(45) * Int64(pendingMaximum)
+  }
+
+  /// Changes something, takes a change back, or decides about one; `nil`: not now.
+  func changesSomething(
+    _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
+  ) -> Action? {
+    guard let outbox = client.local?.outbox else { return nil }
+    let kind = choices.draw(.users, below: 16)
+    if kind == 0 { return .undoes }
+    if kind == 1 { return .redoes }
+    if kind < 5 {
+      if let aside = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
+        return .decides(kind == 2 ? .retried(aside.ticket) : .discarded(aside.ticket))
+      }
+      if let pending = outbox.pending.last, outbox.canDiscard(pending.ticket) {
+        return .decides(.discarded(pending.ticket))
+      }
+    }
+    guard outbox.count < ZulipUser.pendingMaximum, let id = anyID(client, truth, &choices) else {
+      return nil
+    }
+    return .mutates(anyChange(of: id, client, truth, &choices))
+  }
+
+  /// Mostly a message that is held, as users change what they see.
+  private func anyID(
+    _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
+  ) -> MessageID? {
+    let held = client.model?.lists.messages.map(\.id) ?? []
+    if held.isEmpty || choices.happens(.users, 1, in: 8) {
+      return MessageID(choices.draw(.users, in: 1...max(1, truth.realm.lastMessageID)))
+    }
+    return held[Int(choices.draw(.users, below: UInt64(held.count)))]
+  }
+
+  private func anyChange(
+    of id: MessageID, _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
+  ) -> ZulipChange {
+    let isSet = choices.happens(.users, 2, in: 3)
+    switch choices.draw(.users, below: 10) {
+    case 0, 1, 2: return .flag([id], .starred, isSet: isSet)
+    case 3, 4:
+      // One who has read a message has often read all before it.
+      let before = client.model?.lists.messages.map(\.id).filter { $0 < id } ?? []
+      return .flag(before + [id], .read, isSet: isSet)
+    case 5: return .flag([id], .collapsed, isSet: isSet)
+    case 6: return .react(id, ZulipTruth.wave, isSet: isSet)
+    case 7: return .delete(id)
+    case 8: return .edit(id, .init(content: "mine \(choices.draw(.users, below: 100))"))
+    default:
+      var edit = ZulipConnection.Edit(
+        topic: choices.pick(.users, ["lunch", "soup"]),
+        channel: ChannelID(choices.draw(.users, in: Int64(1)...4)))
+      edit.moves = choices.pick(.users, [.one, .later, .all])
+      return .edit(id, edit)
+    }
+  }
+
+  package mutating func tidy(_ client: Body) -> [Action] {
+    guard let outbox = client.local?.outbox else { return [] }
+    var actions: [Action] = []
+    switch outbox.status {
+    case .halted(.credentials): actions.append(.signals(.credentialsChanged))
+    case .halted(.unsupported): actions.append(.signals(.retryRequested))
+    case .halted(.stopped), .resting, .storing, .pushing, .waiting, .pausing, .confirming: break
+    }
+    if let aside = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
+      actions.append(.decides(.discarded(aside.ticket)))
+    }
+    return actions
+  }
+
+  /// What is not on the disk is not sent: a crash would make another change of it.
+  package func objection(
+    toSending push: PushRequest<ZulipChange>, disk: Saved?
+  ) -> UserObjection? {
+    if push.mutations.count != 1 {
+      return UserObjection(.input, "each change is sent alone", "\(push)")
+    }
+    for item in push.mutations {
+      let isSaved = disk?.outbox?.pending.contains { $0.id == item.id && $0.change == item.change }
+      guard isSaved != true else { continue }
+      return UserObjection(.input, "what is not durable is not sent: \(item.change)", "\(push)")
+    }
+    return nil
+  }
+
+  // MARK: What is shown
+
+  /// Each row of a window shows the confirmed message with what the user has done since, in order.
+  /// Nothing here is idempotent by chance: what is uncertain would stay so for ever.
+  func objectionToWhatIsShown(_ client: Body, _ store: Store) -> UserObjection? {
+    guard let outbox = client.local?.outbox else { return nil }
+    if let uncertain = outbox.uncertain.first {
+      return UserObjection(.input, "what may be repeated is not uncertain", "\(uncertain)")
+    }
+    if outbox.pending.isEmpty { return nil }
+    for window in client.windows where !client.looksOtherwise(window.id) {
+      for case .item(let shown) in window.view?.rows ?? [] {
+        guard let confirmed = store[shown.id] else { continue }
+        guard let expected = ZulipUser.message(confirmed, under: outbox) else {
+          return UserObjection(
+            .honesty, "\(shown.id), which its user has deleted, is not shown", "\(window.narrow)")
+        }
+        // Whether a star has brought it into the feed shows in the lists.
+        guard expected.flags.subtracting(.outsideFeed) == shown.flags.subtracting(.outsideFeed),
+          expected.reactions == shown.reactions,
+          expected.content == shown.content
+        else {
+          return UserObjection(
+            .honesty, "\(window.narrow) shows what its user did: \(ZulipUser.words(expected))",
+            "\(ZulipUser.words(shown)); \(outbox)")
+        }
+      }
+    }
+    return nil
+  }
+
+  /// The message as its user has changed it; `nil`: deleted.
+  private static func message(
+    _ confirmed: ChatMessage<ZulipContent>, under outbox: Outbox<ZulipChange>
+  ) -> ChatMessage<ZulipContent>? {
+    var message = confirmed
+    for pending in outbox.pending where pending.refusal == nil {
+      switch pending.change {
+      case .flag(let ids, let flag, let isSet) where ids.contains(message.id):
+        let flags: MessageFlags =
+          switch flag {
+          case .read: .read
+          case .starred: .starred
+          case .collapsed: .collapsed
+          }
+        if isSet { message.flags.formUnion(flags) } else { message.flags.subtract(flags) }
+      case .react(message.id, _, let isSet):
+        let emoji = Emoji.known[0]
+        let mine = MessageReaction(
+          user: UserID(ZulipTruth.me), emoji: "\(emoji.type):\(emoji.code)")
+        message.reactions.removeAll { $0 == mine }
+        if isSet { message.reactions = (message.reactions + [mine]).sorted() }
+      case .delete(message.id): return nil
+      case .edit(message.id, let edit):
+        if let content = edit.content {
+          message.content = ZulipContent("<p>\(content)</p>", .rendered)
+        }
+      default: break
+      }
+    }
+    return message
+  }
+
+  private static func words(_ message: ChatMessage<ZulipContent>) -> String {
+    "\(message.id) \(message.content.text) +\(message.flags.rawValue) \(message.reactions.count)"
+  }
+}

@@ -1,0 +1,101 @@
+import MessageSync
+import UpdateMachine
+
+// What a change shows before the server has confirmed it: the event that is expected. It never
+// reaches a confirmed state.
+
+extension ZulipChange {
+  /// The event by which the server would confirm it; `nil`: there is nothing to show, or it is
+  /// unknown what will change.
+  func expectedEvent(in account: ZulipAccount) -> ZulipEvent? {
+    switch self {
+    case .send: return nil
+    case .edit(let id, let edit):
+      guard let update = ZulipUpdate(expecting: edit, of: id, in: account) else { return nil }
+      return ZulipEvent(expecting: "update_message", .updated(update))
+    case .delete(let id): return ZulipEvent(expecting: "delete_message", .deleted([id]))
+    case .flag(let ids, let flag, let isSet):
+      let flagging = ZulipFlagging(expecting: flag, of: ids, isSet: isSet, in: account)
+      return ZulipEvent(expecting: "update_message_flags", .flagged(flagging))
+    case .react(let id, let emoji, let isSet):
+      guard let user = account.realm.myself, let type = emoji.type, let code = emoji.code else {
+        return nil
+      }
+      let reaction = MessageReaction(user: user, zulip: type, code)
+      return ZulipEvent(expecting: "reaction", .reacted(id, reaction, isSet: isSet))
+    }
+  }
+}
+
+extension ZulipEvent {
+  /// An event without a position. Its fields are in `kind`.
+  fileprivate init(expecting type: String, _ kind: Kind) {
+    self.init(id: 0, type: type, kind: kind, fields: ZulipFields())
+  }
+}
+
+extension ZulipFlagging {
+  fileprivate init(
+    expecting flag: ZulipConnection.Flag, of ids: [MessageID], isSet: Bool, in account: ZulipAccount
+  ) {
+    self.init(ids: ids, isAll: false, flags: MessageFlags(zulip: flag.rawValue), isSet: isSet)
+    guard flag == .read, !isSet else { return }
+    unread = ids.compactMap { account.lists[$0] }.map { message in
+      let place: Unread.Place =
+        switch message.place {
+        case .channel(let channel, let topic): .channel(channel, topic: topic.text)
+        case .direct(let conversation):
+          .direct(
+            conversation.members.count == 1
+              ? conversation.members : conversation.members.filter { $0 != account.realm.myself })
+        }
+      return Unread(
+        id: message.id, place: place, mentionsUser: message.flags.contains(.mentionedByName))
+    }
+  }
+}
+
+extension ZulipUpdate {
+  /// `nil` if the message is not held. A move takes those along that are held.
+  fileprivate init?(
+    expecting edit: ZulipConnection.Edit, of id: MessageID, in account: ZulipAccount
+  ) {
+    guard let message = account.lists[id] else { return nil }
+    self.init(moved: [])
+    if let content = edit.content {
+      self.edit = Edit(
+        id: id, rendered: ZulipUpdate.unrendered(content), raw: content,
+        flags: message.flags.intersection(.contentFlags))
+    }
+    guard edit.isMove, case .channel(let channel, let topic) = message.place else { return }
+    newTopic = edit.topic
+    move = .init(
+      from: message.place,
+      to: .zulip(edit.channel ?? channel, topic: edit.topic ?? topic.text))
+    moved =
+      switch edit.moves {
+      case .one: [id]
+      case .later:
+        account.lists.messages.filter { $0.place == message.place && $0.id >= id }.map(\.id)
+      case .all: account.lists.messages.filter { $0.place == message.place }.map(\.id)
+      }
+  }
+
+  /// The typed text as HTML. How the server will render it is not known before its event.
+  private static func unrendered(_ text: String) -> String {
+    let html = text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+      .replacing(">", with: "&gt;").replacing("\n", with: "<br>\n")
+    return "<p>\(html)</p>"
+  }
+}
+
+extension ZulipAccount {
+  /// Applies an event that only a view shows. It is made from this state, so it can be applied.
+  mutating func expect(_ event: ZulipEvent) {
+    do throws(ZulipError) {
+      try apply(event)
+    } catch {
+      preconditionFailure("an expected event is malformed: \(error)")
+    }
+  }
+}

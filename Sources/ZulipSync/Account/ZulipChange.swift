@@ -1,0 +1,162 @@
+public import MessageSync
+public import UpdateMachine
+
+/// What a user does to messages. It goes through the outbox: it shows at once, is kept offline, and
+/// is confirmed by the server's events.
+///
+///     let starred = try await machine.mutate(.flag([message.id], .starred, isSet: true))
+///
+/// What shows at once is the event that is expected, applied beforehand: windows and the machine's
+/// view have it, and no confirmed state does. A message that is sent has no ID yet: it is an echo
+/// (``ZulipEcho``).
+///
+/// Only sending is never repeated by itself, because a second copy would be a second message
+/// (``MutationDelivery/atMostOnce``). All else is sent again until the server has answered. Changes
+/// of different things do not wait for each other: a message for its conversation, an edit for its
+/// message, a flag for earlier changes of that flag.
+public enum ZulipChange: Hashable, Sendable {
+  /// Sends a message.
+  case send(ZulipOutgoing)
+  /// Edits a message, moves it, or both.
+  case edit(MessageID, ZulipConnection.Edit)
+  /// Deletes a message.
+  case delete(MessageID)
+  /// Sets or clears a flag of the user's. What cannot be seen by the user keeps its flags.
+  case flag([MessageID], ZulipConnection.Flag, isSet: Bool)
+  /// Adds or removes the user's reaction. It shows at once if the emoji has its code and type.
+  case react(MessageID, ZulipConnection.Emoji, isSet: Bool)
+}
+
+extension ZulipChange: Mutation {
+  public var name: String {
+    switch self {
+    case .send: "send"
+    case .edit: "edit"
+    case .delete: "delete"
+    case .flag(_, let flag, isSet: true): flag.rawValue
+    case .flag(_, let flag, isSet: false): "not \(flag.rawValue)"
+    case .react(_, _, isSet: true): "react"
+    case .react(_, _, isSet: false): "take back a reaction"
+    }
+  }
+
+  /// The size in bytes, about.
+  public var size: Int64 {
+    switch self {
+    case .send(let message): message.size
+    case .edit(_, let edit):
+      Int64((edit.content?.utf8.count ?? 0) + (edit.topic?.utf8.count ?? 0)) + ZulipChange.sizeOfRest
+    case .flag(let ids, _, _): Int64(ids.count) * 8 + ZulipChange.sizeOfRest
+    case .delete, .react: ZulipChange.sizeOfRest
+    }
+  }
+
+  private static var sizeOfRest: Int64 { 64 }
+
+  /// What it is about, in words that nobody reads: a conversation, a message, a flag, or a message
+  /// with an emoji. All moves are about one thing, because one may take another's messages along.
+  public var object: String? {
+    switch self {
+    case .send(let message): "conversation \(message.recipient.key)"
+    case .edit(let id, let edit): edit.isMove ? "moves" : "message \(id)"
+    case .delete(let id): "message \(id)"
+    case .flag(_, let flag, _): "flag \(flag.rawValue)"
+    case .react(let id, let emoji, _): "reaction \(id) \(emoji.name) \(emoji.code ?? "")"
+    }
+  }
+
+  /// All but sending.
+  public var isIdempotent: Bool { if case .send = self { false } else { true } }
+
+  /// Applies the event that is expected. A message that is not held shows no change.
+  public func apply(to account: inout ZulipAccount) throws(ZulipOutgoing.Refusal) {
+    try check(in: account.realm)
+    if let event = expectedEvent(in: account) { account.expect(event) }
+  }
+
+  private func check(in realm: ZulipState) throws(ZulipOutgoing.Refusal) {
+    switch self {
+    case .send(let message): try message.check(in: realm)
+    case .edit(_, let edit):
+      if let content = edit.content { try ZulipOutgoing.check(content: content, in: realm) }
+      if let channel = edit.channel {
+        try ZulipOutgoing.check(channel, topic: edit.topic, in: realm)
+      }
+    case .delete, .flag, .react: break
+    }
+  }
+
+  /// Of two changes of one thing the later one counts. Flags of several messages are set in one
+  /// request.
+  public func coalesced(with later: ZulipChange) -> ZulipChange? {
+    guard object == later.object else { return nil }
+    switch (self, later) {
+    case (.flag(let ids, let flag, let isSet), .flag(let laterIDs, _, let isSetLater)):
+      if Set(ids) == Set(laterIDs) { return later }
+      guard isSet == isSetLater, ids.count + laterIDs.count <= ZulipChange.idsMaximum else {
+        return nil
+      }
+      return .flag(ids + laterIDs.filter { !ids.contains($0) }, flag, isSet: isSet)
+    case (.react, .react): return later
+    case (.edit(_, let edit), .edit): return edit.isMove ? nil : later
+    case (.edit, .delete): return later
+    default: return nil
+    }
+  }
+
+  /// The most messages whose flags are changed in one request, so that it stays small.
+  private static var idsMaximum: Int { 1_000 }
+
+  /// What only the user has can be undone: flags and reactions. Others may have changed or answered
+  /// what is edited, moved or sent.
+  public func inverse(from before: ZulipAccount, to after: ZulipAccount) -> ZulipChange? {
+    switch self {
+    case .flag(let ids, let flag, let isSet):
+      let changed = ids.filter { before.lists[$0]?.flags != after.lists[$0]?.flags }
+      return changed.isEmpty ? nil : .flag(changed, flag, isSet: !isSet)
+    case .react(let id, let emoji, let isSet):
+      guard before.lists[id]?.reactions != after.lists[id]?.reactions else { return nil }
+      return .react(id, emoji, isSet: !isSet)
+    case .send, .edit, .delete: return nil
+    }
+  }
+}
+
+extension ZulipChange: CustomStringConvertible, CustomReflectable {
+  /// What it is, without any content.
+  public var description: String {
+    switch self {
+    case .send(let message): "send \(message)"
+    case .edit(let id, let edit): "edit \(id): \(edit)"
+    case .delete(let id): "delete \(id)"
+    case .flag(let ids, _, _): "\(name):\(ids.reduce("") { "\($0) \($1)" })"
+    case .react(let id, _, _): "\(name): \(id)"
+    }
+  }
+
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension ZulipConnection.Edit {
+  var isMove: Bool { topic != nil || channel != nil }
+}
+
+extension ZulipConnection.Edit: CustomStringConvertible, CustomReflectable {
+  /// What it changes, without any content.
+  public var description: String {
+    (content == nil ? "" : "content") + (content != nil && isMove ? ", " : "")
+      + (isMove ? "place" : "")
+  }
+
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension ZulipConnection.Recipient {
+  /// The conversation: a topic in any spelling is one, and so are users in any order.
+  fileprivate var key: String {
+    switch self {
+    case .channel(let channel, let topic): "\(channel)/\(MessageTopic(zulip: topic).key)"
+    case .direct(let users): "\(Set(users).sorted())"
+    }
+  }
+}

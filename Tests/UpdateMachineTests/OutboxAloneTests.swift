@@ -1,0 +1,227 @@
+import TestSupport
+import Testing
+
+@testable import UpdateMachine
+
+/// A change that is sent alone. Letters must not arrive twice; flags may.
+private enum Errand: Mutation, Equatable, Storable {
+  case letter(String)
+  case flag(String, isSet: Bool)
+  /// Is about everything.
+  case census
+
+  struct Moved: Error, Hashable {}
+
+  var name: String {
+    switch self {
+    case .letter(let person): "letter \(person)"
+    case .flag(let person, let isSet): "flag \(isSet ? "+" : "-")\(person)"
+    case .census: "census"
+    }
+  }
+
+  var object: String? {
+    switch self {
+    case .letter(let person): "letters to \(person)"
+    case .flag(let person, _): "flag of \(person)"
+    case .census: nil
+    }
+  }
+
+  var isIdempotent: Bool { if case .flag = self { true } else { false } }
+
+  func apply(to state: inout VersionedMap<String, Bool>) throws(Moved) {
+    switch self {
+    case .letter(let person): if state["moved \(person)"] != nil { throw Moved() }
+    case .flag(let person, let isSet): state[person] = isSet
+    case .census: break
+    }
+  }
+
+  func put(into bytes: inout ByteWriter) {
+    switch self {
+    case .letter(let person): bytes.put(["letter", person])
+    case .flag(let person, let isSet): bytes.put([isSet ? "set" : "clear", person])
+    case .census: bytes.put(["census"])
+    }
+  }
+
+  init(from bytes: inout ByteReader) throws(StoredFormError) {
+    let words: [String] = try bytes.takeArray()
+    switch words[0] {
+    case "letter": self = .letter(words[1])
+    case "census": self = .census
+    default: self = .flag(words[1], isSet: words[0] == "set")
+    }
+  }
+}
+
+/// Where each mutation is sent alone, what is idempotent is sent again, and what cannot be sent
+/// holds back only what may depend on it.
+@Suite struct OutboxAloneTests {
+  private struct Desk {
+    var local = LocalChanges(
+      Outbox<Errand>(client: ClientID(7), delivery: .atMostOnce), over: VersionedMap())
+    var now = Moment(milliseconds: 0)
+    var push: PushRequest<Errand>?
+    var timer: TimerID?
+
+    init() { feed(.app(.started(foreground: true))) }
+
+    mutating func feed(_ input: Outbox<Errand>.Input) { take(local.handle(input, at: now)) }
+
+    mutating func take(_ effects: Outbox<Errand>.Effects) {
+      if let sent = effects.push { push = sent }
+      if let armed = effects.arm { timer = armed.timer }
+      #expect(local.outbox.violation() == nil)
+    }
+
+    @discardableResult
+    mutating func make(_ errand: Errand) throws -> MutationTicket {
+      let made = try local.mutate(errand, at: now)
+      take(made.effects)
+      save()
+      return made.ticket
+    }
+
+    mutating func save() { feed(.stored(upTo: local.outbox.currentVersion)) }
+
+    mutating func answer(_ answer: PushAnswer = .accepted) throws {
+      feed(.answered(try #require(push).id, answer))
+      save()
+    }
+
+    mutating func fail(_ failure: SyncFailure) throws {
+      feed(.failed(try #require(push).id, failure, hasLeft: true))
+      save()
+    }
+
+    /// Waits for the end of a backoff.
+    mutating func wait() throws {
+      now = now + .minutes(10)
+      feed(.fired(try #require(timer)))
+      save()
+    }
+
+    mutating func restart() throws {
+      var rows = RowDisk()
+      rows.write(local.outbox.rows(since: nil))
+      var box = try Outbox<Errand>(stored: rows.rows)
+      box.restored(in: Incarnation(2))
+      local = LocalChanges(box, over: local.view.confirmed)
+      feed(.app(.started(foreground: true)))
+      save()
+    }
+
+    var sent: [String] { push?.mutations.map { $0.change.name } ?? [] }
+    var stages: [String] { local.outbox.pending.map { "\($0)" } }
+    func state(_ ticket: MutationTicket) -> MutationState? { local.outbox.state(of: ticket) }
+  }
+
+  @Test(arguments: [SyncFailure.timedOut, .unreachable, .serverFault, .malformed])
+  func `what is idempotent is sent again after a lost answer`(failure: SyncFailure) throws {
+    var desk = Desk()
+    let ticket = try desk.make(.flag("ada", isSet: true))
+    let first = try #require(desk.push).id
+    try desk.fail(failure)
+    #expect(desk.stages == ["#1 flag +ada sent 1"])
+    try desk.wait()
+    #expect(desk.push?.id != first && desk.sent == ["flag +ada"])
+    try desk.answer()
+    desk.local.pollLeft()
+    desk.local.pollWasAnswered { _ in false }
+    #expect(desk.state(ticket) == .acknowledged)
+  }
+
+  @Test func `what is idempotent is sent again after a restart, and a letter is not`() throws {
+    var desk = Desk()
+    try desk.make(.flag("ada", isSet: true))
+    try desk.restart()
+    #expect(desk.stages == ["#1 flag +ada sent 1"] && desk.sent == ["flag +ada"])
+    desk = Desk()
+    try desk.make(.letter("ada"))
+    try desk.restart()
+    #expect(desk.stages == ["#1 letter ada uncertain 1"])
+  }
+
+  @Test func `an uncertain letter holds back letters to the same person only`() throws {
+    var desk = Desk()
+    let uncertain = try desk.make(.letter("ada"))
+    try desk.make(.letter("ada"))
+    try desk.make(.letter("bo"))
+    try desk.make(.flag("ada", isSet: true))
+    try desk.fail(.timedOut)
+    try desk.wait()
+    #expect(desk.sent == ["letter bo"])
+    try desk.answer()
+    #expect(desk.sent == ["flag +ada"])
+    try desk.answer()
+    #expect(desk.local.outbox.block == .uncertain(uncertain))
+    #expect(
+      desk.stages == [
+        "#1 letter ada uncertain 1", "#2 letter ada unsent", "#3 letter bo accepted 2",
+        "#4 flag +ada accepted 3",
+      ])
+    desk.local.confirm(desk.local.view.confirmed, echo: uncertain)
+    desk.feed(.heldBack(false))
+    desk.save()
+    #expect(desk.sent == ["letter ada"])
+  }
+
+  @Test func `a refused letter holds back letters to the same person only`() throws {
+    var desk = Desk()
+    let refused = try desk.make(.letter("ada"))
+    try desk.make(.letter("ada"))
+    try desk.make(.letter("bo"))
+    try desk.answer(.refused(MutationRefusal(MutationID(1), RejectionCode("GONE"))))
+    #expect(desk.state(refused) == .setAside)
+    #expect(desk.sent == ["letter bo"])
+    try desk.answer()
+    #expect(desk.local.outbox.block == .refused(refused))
+    desk.feed(.discarded(refused))
+    desk.save()
+    #expect(desk.sent == ["letter ada"])
+  }
+
+  @Test func `what is about everything waits for all, and all wait for it`() throws {
+    var desk = Desk()
+    let uncertain = try desk.make(.letter("ada"))
+    try desk.make(.census)
+    try desk.make(.letter("bo"))
+    try desk.fail(.timedOut)
+    try desk.wait()
+    #expect(desk.local.outbox.block == .uncertain(uncertain))
+    #expect(desk.sent == ["letter ada"], "nothing else has left")
+  }
+
+  @Test func `a refusal does not touch an uncertain letter, nor one that is sent again`() throws {
+    var desk = Desk()
+    let uncertain = try desk.make(.letter("ada"))
+    try desk.make(.flag("ada", isSet: true))
+    try desk.make(.letter("bo"))
+    try desk.fail(.timedOut)
+    try desk.wait()
+    try desk.fail(.timedOut)
+    try desk.wait()
+    #expect(desk.sent == ["flag +ada"], "it is sent again before the next")
+    try desk.answer(.refused(MutationRefusal(MutationID(2), RejectionCode("NO"))))
+    #expect(desk.state(uncertain) == .uncertain)
+    #expect(desk.sent == ["letter bo"])
+    try desk.answer(.refused(MutationRefusal(MutationID(3), RejectionCode("NO"))))
+    #expect(desk.stages == ["#1 letter ada uncertain 1"])
+    #expect(desk.local.outbox.setAside.count == 2)
+  }
+
+  @Test func `a letter that waits for the disk gives way if it can no longer be sent`() throws {
+    var desk = Desk()
+    let made = try desk.local.mutate(.letter("ada"), at: desk.now)
+    desk.take(made.effects)
+    #expect(desk.stages == ["#1 letter ada marked 1"])
+    desk.take(try desk.local.mutate(.letter("bo"), at: desk.now).effects)
+    desk.local.confirm(["moved ada": true], echo: nil)
+    desk.feed(.heldBack(false))
+    desk.save()
+    #expect(desk.sent == ["letter bo"])
+    #expect(desk.state(made.ticket) == .setAside)
+  }
+}

@@ -1,0 +1,218 @@
+import Foundation
+import LoopbackServer
+import MessageSync
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import ZulipSync
+
+/// Tests of changes to messages through the outbox, the driver, URLSession and a socket.
+@Suite(.timeLimit(.minutes(3))) struct ChangesOverHTTPTests {
+  private typealias Machine = UpdateMachine<ZulipAccountSource>
+  private typealias Views = WindowViews<MessageStore<ZulipMessageList>>
+
+  /// A machine with a window on channel 4, in which there is message 9.
+  private static func follow(
+    _ desk: Desk, _ body: (Machine, Views) async throws -> Void
+  ) async throws {
+    try await Ada.serve {
+      await desk.answer($0)
+    } while: { server, connection in
+      let machine = Machine(
+        source: ZulipAccountSource(connection), store: MemoryStore(), settings: .quick)
+      let running = Task { await machine.run() }
+      for await state in await machine.states() where state.model != nil { break }
+      let model = try #require(await machine.state.model)
+      let list = model.list(ZulipNarrow([.init("channel", .number(4))]))
+      let opened = await machine.openWindow(on: list, showing: .newest(10))
+      for await view in opened where view.isComplete { break }
+      try await body(machine, opened)
+      await machine.stop()
+      await running.value
+      await server.reaches { $0.answering == 0 }
+    }
+  }
+
+  private static let nine = MessageID(9)
+
+  /// Waits until the window shows message 9 as it should be.
+  private static func shown(
+    _ views: Views, _ isRight: (ChatMessage<ZulipContent>?) -> Bool
+  ) async {
+    for await view in views {
+      var message: ChatMessage<ZulipContent>?
+      for case .item(let one) in view.rows where one.id == nine { message = one }
+      if isRight(message) { return }
+    }
+  }
+
+  @Test func `a star shows in the window at once, and is sent until it is answered`() async throws {
+    let desk = Desk([.never, .lost, .taken])
+    try await Self.follow(desk) { machine, views in
+      let made = try await machine.mutate(.flag([Self.nine], .starred, isSet: true))
+      await Self.shown(views) { $0?.flags.contains(.starred) == true }
+      #expect(await machine.state.model?.messages[Self.nine]?.flags.contains(.starred) == false)
+      #expect(await machine.state.view?.realm.starred == [Self.nine])
+      #expect(await machine.acknowledged(made.ticket) == .acknowledged)
+      #expect(await machine.state.model?.messages[Self.nine]?.flags.contains(.starred) == true)
+      #expect(
+        desk.requests == Array(repeating: "POST messages/flags add starred [9]", count: 3))
+    }
+  }
+
+  @Test func `a refusal says why in the server's words, and its change no longer shows`()
+    async throws
+  {
+    let desk = Desk([.refused("You don't have permission to edit this message")])
+    try await Self.follow(desk) { machine, views in
+      let made = try await machine.mutate(.edit(Self.nine, .init(content: "mine")))
+      #expect(await machine.acknowledged(made.ticket) == .setAside)
+      await Self.shown(views) { $0?.content.text == "<p>nine</p>" }
+      guard case .refused(let code)? = await machine.state.setAside.first?.reason else {
+        Issue.record("it is set aside")
+        return
+      }
+      #expect(code.text == "You don't have permission to edit this message")
+      // Nothing else waits for the decision.
+      let next = try await machine.mutate(.flag([Self.nine], .read, isSet: true))
+      #expect(await machine.acknowledged(next.ticket) == .acknowledged)
+      #expect(desk.requests == ["PATCH messages/9", "POST messages/flags add read [9]"])
+    }
+  }
+
+  @Test func `what is deleted already is deleted`() async throws {
+    let desk = Desk([.refused("Invalid message(s)"), .refused("Invalid message(s)")])
+    try await Self.follow(desk) { machine, views in
+      let made = try await machine.mutate(.delete(Self.nine))
+      await Self.shown(views) { $0 == nil }
+      #expect(await machine.acknowledged(made.ticket) == .acknowledged)
+      #expect(desk.requests == ["DELETE messages/9", "GET messages/9"])
+    }
+  }
+
+  @Test(arguments: [(true, "REACTION_ALREADY_EXISTS"), (false, "REACTION_DOES_NOT_EXIST")])
+  func `a reaction that is as it should be is no refusal`(isSet: Bool, code: String) async throws {
+    let desk = Desk([.code(code)])
+    try await Self.follow(desk) { machine, _ in
+      let wave = ZulipConnection.Emoji("wave", code: "1f44b", type: "unicode_emoji")
+      let made = try await machine.mutate(.react(Self.nine, wave, isSet: isSet))
+      #expect(await machine.acknowledged(made.ticket) == .acknowledged)
+      #expect(desk.requests == ["\(isSet ? "POST" : "DELETE") messages/9/reactions"])
+    }
+  }
+
+  @Test func `a star is undone, and redone`() async throws {
+    let desk = Desk([])
+    try await Self.follow(desk) { machine, views in
+      let made = try await machine.mutate(.flag([Self.nine], .starred, isSet: true))
+      #expect(await machine.acknowledged(made.ticket) == .acknowledged)
+      _ = try await machine.undo()
+      await Self.shown(views) { $0?.flags.contains(.starred) == false }
+      _ = try await machine.redo()
+      await Self.shown(views) { $0?.flags.contains(.starred) == true }
+    }
+  }
+}
+
+/// A server with one channel and one message, that does with changes what it is told to.
+private final class Desk: Sendable {
+  /// What happens to a change. By default the server makes it.
+  enum Fate {
+    case taken
+    /// The server makes it, but the connection breaks before the answer arrives.
+    case lost
+    /// The connection breaks before the server has read it.
+    case never
+    case refused(String)
+    case code(String)
+  }
+
+  private struct State {
+    var fates: [Fate]
+    var requests: [String] = []
+    var events: [String] = []
+    var flags: [String] = []
+    var waiting: [AsyncStream<Void>.Continuation] = []
+  }
+
+  private let state: Shared<State>
+
+  init(_ fates: [Fate]) { state = Shared(State(fates: fates)) }
+
+  /// The changes that have arrived, and what was asked because of them.
+  var requests: [String] { state.value.requests }
+
+  func answer(_ request: LoopbackServer.Request) async -> Response {
+    switch (request.method, request.path) {
+    case ("POST", "/api/v1/register"):
+      return .success(
+        """
+        "queue_id":"q","last_event_id":-1,"zulip_feature_level":323,"user_id":7,\
+        "subscriptions":[{"stream_id":4,"name":"general","is_muted":false}],"streams":[],\
+        "starred_messages":[],"max_message_length":100
+        """)
+    case ("GET", "/api/v1/messages"):
+      return .success(
+        """
+        "messages":[{"id":9,"sender_id":7,"type":"stream","stream_id":4,"subject":"a",\
+        "display_recipient":"general","content":"<p>nine</p>","content_type":"text/html",\
+        "reactions":[],"flags":[]}],"anchor":10000000000000000,"found_anchor":false,\
+        "found_oldest":true,"found_newest":true,"history_limited":false
+        """)
+    case ("GET", "/api/v1/events"): return await events(request)
+    case ("DELETE", "/api/v1/events"): return .success()
+    default: return change(request)
+    }
+  }
+
+  private func events(_ request: LoopbackServer.Request) async -> Response {
+    let last = request.query["last_event_id"].flatMap { Int($0) } ?? -1
+    while true {
+      let (stream, continuation) = AsyncStream<Void>.makeStream()
+      let answer = state.change { state -> Response? in
+        if state.events.count > last + 1 {
+          return .events(state.events[(last + 1)...].joined(separator: ","))
+        }
+        if request.query["dont_block"] == "true" { return .events() }
+        state.waiting.append(continuation)
+        return nil
+      }
+      if let answer { return answer }
+      for await _ in stream {}
+      if Task.isCancelled { return .events() }
+    }
+  }
+
+  private func change(_ request: LoopbackServer.Request) -> Response {
+    let form = request.form
+    var words = "\(request.method) \(request.path.dropFirst("/api/v1/".count))"
+    for name in ["op", "flag", "messages"] { words += form?[name].map { " \($0)" } ?? "" }
+    return state.change { state in
+      state.requests.append(words)
+      let fate = state.fates.isEmpty ? .taken : state.fates.removeFirst()
+      switch fate {
+      case .never: return Response.success().with(.reset(after: 0))
+      case .refused(let words):
+        return .json(
+          #"{"result":"error","msg":"\#(words)","code":"BAD_REQUEST"}"#, status: 400)
+      case .code(let code): return .error(400, code)
+      case .lost, .taken: break
+      }
+      let number = state.events.count
+      var event = #"{"id":\#(number),"type":"heartbeat"}"#
+      if let op = form?["op"], let flag = form?["flag"] {
+        event = """
+          {"id":\(number),"type":"update_message_flags","op":"\(op)","operation":"\(op)",\
+          "flag":"\(flag)","messages":[9],"all":false}
+          """
+      }
+      state.events.append(event)
+      for one in state.waiting { one.finish() }
+      state.waiting = []
+      let answer = Response.success(#""messages":[9]"#)
+      if case .lost = fate { return answer.with(.reset(after: 0)) }
+      return answer
+    }
+  }
+}
