@@ -128,6 +128,22 @@ import UpdateMachine
       ])
   }
 
+  /// Seed 7474 of the world `zulip` starred such a message, and no client could know of it.
+  @Test func `nobody stars what was sent to a private channel before they followed it`() throws {
+    var realm = Realm(users: 3, wall: 1_767_225_600)
+    let (ada, bo) = (realm.users[0].id, realm.users[1].id)
+    realm.apply(
+      realm.announcing(
+        .channelMade(
+          RealmChannel(id: 9, name: "vault", about: "", subscribers: [bo], isPrivate: true))))
+    realm.apply(
+      realm.sending("x", from: bo, to: .channel(9, topic: "t"), isRead: true, at: 1_767_225_601))
+    realm.apply(realm.subscribing(ada, to: 9, isSet: true))
+    let message = try #require(realm.messages.last)
+    #expect(realm.flagging([message], .starred, isSet: true, of: ada) == nil)
+    #expect(realm.flagging([message], .starred, isSet: true, of: bo) != nil)
+  }
+
   @Test func `changes of one flag are merged while nobody has read them`() throws {
     var bench = ServerBench()
     let queue = try bench.register(0, [("event_types", #"["update_message_flags"]"#)])

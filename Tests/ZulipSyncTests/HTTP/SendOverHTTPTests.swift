@@ -63,7 +63,7 @@ import UpdateMachine
 
       // Article example begins: sending
       let message = ZulipOutgoing(.channel(general, topic: "lunch"), "At noon?")
-      let sent = try await machine.mutate(.send(message))  // Offline, too. It is kept with the account.
+      let sent = try await machine.mutate(.send(message))  // Offline, too. It is kept.
       show(await machine.state.echoes(in: list))
       switch await machine.acknowledged(sent.ticket) {
       case .uncertain: await askUser(sent.ticket)  // It may be there. Then retry it, or discard it.
