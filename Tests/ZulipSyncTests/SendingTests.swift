@@ -47,7 +47,6 @@ import UpdateMachine
     #expect(try Self.refusal(.direct([UserID(9)]), "hi", [:]) == nil)
   }
 
-
   @Test func `a local ID is recognised, and no other text is`() {
     let id = ZulipLocalID(ClientID(.max), MutationTicket(3))
     #expect(ZulipLocalID(id.text) == id)

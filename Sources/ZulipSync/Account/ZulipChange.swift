@@ -45,7 +45,8 @@ extension ZulipChange: Mutation {
     switch self {
     case .send(let message): message.size
     case .edit(_, let edit):
-      Int64((edit.content?.utf8.count ?? 0) + (edit.topic?.utf8.count ?? 0)) + ZulipChange.sizeOfRest
+      Int64((edit.content?.utf8.count ?? 0) + (edit.topic?.utf8.count ?? 0))
+        + ZulipChange.sizeOfRest
     case .flag(let ids, _, _): Int64(ids.count) * 8 + ZulipChange.sizeOfRest
     case .delete, .react: ZulipChange.sizeOfRest
     }
