@@ -32,8 +32,8 @@ struct Options: Equatable {
     What
       --narrow TERMS    only those messages: terms with a slash between them, a minus before one for its
                         opposite: channel:general  topic:lunch  dm:7,12  sender:7  is:unread  is:starred
-                        is:mentioned  is:dm. Channels go by their names; "\\/" is a slash in a value. By
-                        default everything.
+                        is:mentioned  is:dm. Channels go by their names, people by full name, e-mail or
+                        ID, in any case; "\\/" is a slash in a value. By default everything.
       --count N         at a first start, N that were there before (0 to 1,000; 10)
       --once            prints what has come since the last start, and exits
       --wait SECONDS    how long --once waits, at most (1 to 86,400; 60)
