@@ -2,6 +2,15 @@ import Foundation
 
 /// The command line after `follow`.
 struct Options: Equatable {
+  /// What to do with the account.
+  enum Command: Equatable {
+    /// Print messages.
+    case follow
+    /// Print how many messages are unread in each conversation.
+    case unread
+  }
+
+  var command = Command.follow
   var site: String?
   var email: String?
   var zuliprc: String?
@@ -16,11 +25,20 @@ struct Options: Equatable {
   var logsOut = false
   var wantsHelp = false
 
+  /// Whether the run ends as soon as everything is printed.
+  var endsByItself: Bool { isOnce || command != .follow }
+
   static let help = """
-    follow: prints the messages of a Zulip account as they come.
+    follow: a Zulip account in the terminal. Without a command it prints messages as they come.
 
         swift run follow --site https://chat.example.org --email me@example.org
         swift run follow --zuliprc ~/.zuliprc --narrow channel:general/topic:lunch
+        swift run follow unread --zuliprc ~/.zuliprc
+
+    Commands
+      unread            prints how many messages are unread in each topic and direct conversation, and
+                        exits: direct conversations first, then channels by name, in each the newest
+                        first. What is muted is not listed, except with --json
 
     Whose account
       --site URL        the server: https, or http to this computer itself
@@ -36,8 +54,9 @@ struct Options: Equatable {
                         ID, in any case; "\\/" is a slash in a value. By default everything.
       --count N         at a first start, N that were there before (0 to 1,000; 10)
       --once            prints what has come since the last start, and exits
-      --wait SECONDS    how long --once waits, at most (1 to 86,400; 60)
-      --json            a JSON object for each message, one a line
+      --wait SECONDS    how long --once or a command waits, at most (1 to 86,400; 60)
+      --json            a JSON object for each message, one a line. With unread: for each conversation,
+                        and a last one, of type total
       Each message is printed once, as first seen. Edits are not printed, nor are much older messages
       that match the narrow only later.
 
@@ -55,6 +74,7 @@ struct Options: Equatable {
   /// Parses the arguments after the program's name.
   init(_ words: [String]) throws(Misuse) {
     var words = words[...]
+    var given: [String] = []
     func next(_ option: String) throws(Misuse) -> String {
       guard let word = words.popFirst(), !word.isEmpty else {
         throw Misuse("\(option) needs a value")
@@ -62,6 +82,7 @@ struct Options: Equatable {
       return word
     }
     while let word = words.popFirst() {
+      given.append(word)
       switch word {
       case "--site": site = try next(word)
       case "--email": email = try next(word)
@@ -77,8 +98,12 @@ struct Options: Equatable {
       case "--help", "-h", "help": wantsHelp = true
       case "--key", "--api-key", "-k":
         throw Misuse("others can see a key in the arguments. Put it into ZULIP_API_KEY")
+      case "unread" where command == .follow: command = .unread
       default: throw Misuse("unknown argument '\(word)'")
       }
+    }
+    if let useless = given.first(where: command.useless.contains) {
+      throw Misuse("\(useless) has no meaning with '\(command.name)'")
     }
   }
 
@@ -91,6 +116,23 @@ struct Options: Equatable {
       )
     }
     return number
+  }
+}
+
+extension Options.Command {
+  fileprivate var name: String {
+    switch self {
+    case .follow: "follow"
+    case .unread: "unread"
+    }
+  }
+
+  /// The options that mean nothing with it.
+  fileprivate var useless: [String] {
+    switch self {
+    case .follow: []
+    case .unread: ["--narrow", "--count", "--log-out"]
+    }
   }
 }
 

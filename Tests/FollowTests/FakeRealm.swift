@@ -11,8 +11,9 @@ final class FakeRealm: @unchecked Sendable {
   private var queuesThere: Set<String> = []
   private var isSilent = false
   private var waiting: [AsyncStream<Void>.Continuation] = []
-  private var channels = ["general"]
+  private var channels = [(name: "general", isMuted: false)]
   private var senderName = "Bo"
+  private var unread = #"{"pms":[],"huddles":[],"streams":[],"mentions":[]}"#
 
   /// A message, and fields that replace the usual ones.
   struct Sent {
@@ -39,9 +40,9 @@ final class FakeRealm: @unchecked Sendable {
   }
 
   /// Subscribes the user to a new channel, which an event announces.
-  func subscribe(to name: String) {
+  func subscribe(to name: String, isMuted: Bool = false) {
     change { realm in
-      realm.channels.append(name)
+      realm.channels.append((name, isMuted))
       let id = realm.channels.count + 3
       realm.tell(
         #""type":"subscription","op":"add","subscriptions":[{"stream_id":\#(id),"name":"\#(name)"}]"#
@@ -56,6 +57,9 @@ final class FakeRealm: @unchecked Sendable {
   func fallSilent() { change { $0.isSilent = true } }
 
   func rename(sender: String) { change { $0.senderName = sender } }
+
+  /// Sets `unread_msgs` of the next register.
+  func leaveUnread(_ unread: String) { change { $0.unread = unread } }
 
   private func tell(_ fields: String) { events.append(#"{"id":\#(events.count),\#(fields)}"#) }
 
@@ -99,7 +103,7 @@ final class FakeRealm: @unchecked Sendable {
     queues += 1
     queuesThere.insert("q\(queues)")
     let subscriptions = channels.enumerated().map {
-      #"{"stream_id":\#($0.offset + 4),"name":"\#($0.element)","is_muted":false}"#
+      #"{"stream_id":\#($0.offset + 4),"name":"\#($0.element.name)","is_muted":\#($0.element.isMuted)}"#
     }
     return FakeRealm.success(
       """
@@ -107,7 +111,7 @@ final class FakeRealm: @unchecked Sendable {
       "user_id":7,"realm_users":[{"user_id":7,"full_name":"Ada","email":"ada@example.org"},\
       {"user_id":8,"full_name":"\(senderName)","email":"bo@example.org"}],\
       "subscriptions":[\(subscriptions.joined(separator: ","))],"streams":[],\
-      "never_subscribed":[{"stream_id":99,"name":"elsewhere"}]
+      "never_subscribed":[{"stream_id":99,"name":"elsewhere"}],"unread_msgs":\(unread)
       """)
   }
 
