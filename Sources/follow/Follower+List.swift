@@ -9,17 +9,31 @@ extension Follower {
   func open(_ model: ZulipAccount) async {
     do throws(Misuse) {
       let list = model.list(try narrow.narrow(in: model.state))
-      guard model.messages.canBeKnown(list) else {
-        throw Misuse(
-          "--narrow: no events come for that: it is a search, or you are not subscribed to the channel"
-        )
-      }
+      guard model.messages.canBeKnown(list) else { throw Follower.withoutEvents }
       let opened = await machine.openWindow(on: list, showing: span)
       window = (opened.id, list)
       viewsOpened.yield(opened)
       viewsOpened.finish()
     } catch {
       if claim == .connected { await end(.trouble(error.words, code: 2)) }
+    }
+  }
+
+  private static let withoutEvents = Misuse(
+    "--narrow: no events come for that: you are not subscribed to the channel")
+
+  /// Ends if nothing can come of an open list: the account has left its channel, or, with `--once`,
+  /// the server hides all that is in it.
+  func endIfHopeless(_ model: ZulipAccount) async {
+    guard let window, ending == nil, claim == .connected else { return }
+    if !model.messages.canBeKnown(window.list) {
+      await end(.trouble(Follower.withoutEvents.words, code: 2))
+    } else if options.isOnce,
+      model.messages.list(of: window.list)?.historyLimit == MessageID(.max)
+    {
+      await end(
+        .trouble(
+          "the server hides all messages there: its plan ends the history earlier", code: 1))
     }
   }
 

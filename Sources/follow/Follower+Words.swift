@@ -17,6 +17,15 @@ extension Follower {
     }
   }
 
+  /// Why the server does not list a narrow.
+  static func words(refused narrow: NarrowText, _ failure: SyncFailure) -> String {
+    let list = narrow.words.isEmpty ? "the messages" : "'\(narrow.words)'"
+    if case .rejected(let code) = failure {
+      return "the server refuses to list \(list)" + (code.text.isEmpty ? "" : ": \(code.text)")
+    }
+    return "the server's answer about \(list) cannot be used: \(failure)"
+  }
+
   static func words(_ halt: MachineStatus.Halt) -> String {
     switch halt {
     case .credentials: "the server refuses the key, or the e-mail"

@@ -6,7 +6,7 @@ import ZulipSync
 
 /// One run of the command: follows an account, and prints what comes.
 actor Follower {
-  typealias Machine = UpdateMachine<ZulipAccountSource>
+  typealias Machine = UpdateMachine<ListSource>
   typealias Views = WindowViews<MessageStore<ZulipMessageList>>
   typealias View = Views.Element
 
@@ -27,7 +27,14 @@ actor Follower {
   var ending: Ending?
 
   let (views, viewsOpened) = AsyncStream.makeStream(of: Views.self)
-  private let reports: AsyncStream<DriverReport>
+  private let notices: AsyncStream<Notice>
+
+  /// What the user may have to be told.
+  private enum Notice {
+    case report(DriverReport)
+    /// The server will never give the list.
+    case refused(SyncFailure)
+  }
 
   /// The reason for the end.
   enum Ending {
@@ -52,11 +59,13 @@ actor Follower {
     printer = Printer(isJSON: options.isJSON, isQuiet: options.endsByItself)
     mark = PrintMark(store: file.store(named: account.printed(options.narrow ?? "")))
     printed = try await mark.load()
-    let (reports, reported) = AsyncStream.makeStream(of: DriverReport.self)
-    self.reports = reports
+    let (notices, noticed) = AsyncStream.makeStream(of: Notice.self)
+    self.notices = notices
     machine = Machine(
-      source: ZulipAccountSource(connection, ZulipRegister(form: .raw)),
-      store: file.store(named: account.state), reporter: { reported.yield($0) })
+      source: ListSource(source: ZulipAccountSource(connection, ZulipRegister(form: .raw))) {
+        noticed.yield(.refused($0))
+      },
+      store: file.store(named: account.state), reporter: { noticed.yield(.report($0)) })
   }
 
   /// Follows the account until everything requested is printed, until Ctrl-C, or until only the
@@ -135,6 +144,7 @@ actor Follower {
     switch options.command {
     case .follow:
       if window == nil { await open(model) }
+      await endIfHopeless(model)
       await endIfDone()
     case .unread:
       guard claim == .connected else { return }
@@ -166,13 +176,18 @@ actor Follower {
     }
   }
 
-  /// Prints failures that the user should see. The machine goes on by itself.
+  /// Prints failures that the user should see. The machine goes on by itself; only a run that ends
+  /// by itself would wait in vain for a list that the server refuses.
   private func listen() async {
-    for await report in reports {
-      switch report {
-      case .failure(let failure): lastTrouble = "unusable answer from the server: \(failure)"
-      case .store(let error): lastTrouble = "\(error)"
-      case .nameShared: lastTrouble = "\(report)"
+    for await notice in notices where ending == nil {
+      switch notice {
+      case .refused(let failure):
+        guard options.endsByItself else { continue }
+        await end(.trouble(Follower.words(refused: narrow, failure), code: 1))
+        continue
+      case .report(.failure(let failure)): lastTrouble = Follower.words(failure)
+      case .report(.store(let error)): lastTrouble = "\(error)"
+      case .report(let report): lastTrouble = "\(report)"
       }
       printer.complain(lastTrouble)
     }

@@ -10,6 +10,8 @@ final class FakeRealm: @unchecked Sendable {
   private var released = 0
   private var queuesThere: Set<String> = []
   private var isSilent = false
+  private var refusal: LoopbackServer.Response?
+  private var hidesMessages = false
   private var waiting: [AsyncStream<Void>.Continuation] = []
   private var channels = [(name: "general", isMuted: false)]
   private var senderName = "Bo"
@@ -55,6 +57,21 @@ final class FakeRealm: @unchecked Sendable {
 
   /// From now on the server answers only registers.
   func fallSilent() { change { $0.isSilent = true } }
+
+  /// From now on the server answers every page with this.
+  func answerPages(with refusal: LoopbackServer.Response) { change { $0.refusal = refusal } }
+
+  /// From now on the server shows no messages, as if its plan ended the history later.
+  func hideMessages() { change { $0.hidesMessages = true } }
+
+  /// Takes the user's first subscription away, which an event announces.
+  func unsubscribe() {
+    change { realm in
+      let name = realm.channels.removeFirst().name
+      realm.tell(
+        #""type":"subscription","op":"remove","subscriptions":[{"stream_id":4,"name":"\#(name)"}]"#)
+    }
+  }
 
   func rename(sender: String) { change { $0.senderName = sender } }
 
@@ -116,6 +133,8 @@ final class FakeRealm: @unchecked Sendable {
   }
 
   private func page(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
+    if let refusal { return refusal }
+    let messages = hidesMessages ? [] : messages
     let anchor = Int(request.query["anchor"] ?? "") ?? Int.max
     let before = Int(request.query["num_before"] ?? "") ?? 0
     let after = Int(request.query["num_after"] ?? "") ?? 0
@@ -133,7 +152,7 @@ final class FakeRealm: @unchecked Sendable {
       """
       "messages":[\(texts.joined(separator: ","))],"anchor":\(min(anchor, 10_000_000_000_000_000)),\
       "found_anchor":\(!own.isEmpty),"found_oldest":\(older.count <= before),\
-      "found_newest":\(newer.count <= after),"history_limited":false
+      "found_newest":\(newer.count <= after),"history_limited":\(hidesMessages)
       """)
   }
 
