@@ -1,8 +1,40 @@
 import UpdateMachine
+import ZulipSync
 
 // Why there is no connection, in words.
 
 extension Follower {
+  /// Why there is no connection to a site, in the detail of the request that failed.
+  /// - Parameters:
+  ///   - detail: the connection's last failure. Another request than the machine's may have had it.
+  ///   - next: the time of the next attempt.
+  static func words(
+    _ trouble: SyncFailure?, _ detail: ZulipFailure?, at site: String, next: String?
+  ) -> String {
+    if case .rateLimited = trouble, let next {
+      return "too many requests: the server wants none until \(next)"
+    }
+    guard let detail, detail.failure == trouble else { return words(trouble) }
+    switch detail.reason {
+    case .unknownHost:
+      return "no host is known for \(site): check the address, and this computer's network"
+    case .notConnected:
+      return "\(site) takes no connection: its port is closed, or the network is down"
+    case .untrusted: return "the certificate of \(site) cannot be trusted"
+    case .broken: return "the connection to \(site) breaks"
+    case .notHTTP: return "no Zulip server is at \(site): what answers there is not HTTP"
+    case .redirected:
+      return "\(site) redirects to another address, which gets no key: use the server's own "
+        + "address, or log in to this network first"
+    case .noEnvelope where (detail.status ?? 500) < 500 && trouble == .serverFault:
+      return "no Zulip server is at \(site): check the address (HTTP status \(detail.status ?? 0))"
+    case .refused, .noEnvelope:
+      guard trouble == .serverFault, let status = detail.status else { return words(trouble) }
+      return "the server has a fault (HTTP status \(status))"
+    case .cancelled, .timedOut, .tooLarge, .malformed, .tooOld: return words(trouble)
+    }
+  }
+
   /// Why there is no connection.
   static func words(_ trouble: SyncFailure?) -> String {
     switch trouble {

@@ -14,6 +14,7 @@ actor Follower {
   let account: AccountName
   let narrow: NarrowText
   private let file: SQLiteFile
+  private let connection: ZulipConnection
   let machine: Machine
   let mark: PrintMark
   var printer: Printer
@@ -55,6 +56,7 @@ actor Follower {
     self.options = options
     self.account = account
     self.file = file
+    self.connection = connection
     narrow = try NarrowText(options.narrow)
     printer = Printer(isJSON: options.isJSON, isQuiet: options.endsByItself)
     mark = PrintMark(store: file.store(named: account.printed(options.narrow ?? "")))
@@ -168,10 +170,10 @@ actor Follower {
     case .connected: printer.status("connected")
     case .connecting: printer.status(state.model == nil ? "connecting" : "connecting again")
     case .unreachable:
-      lastTrouble = Follower.words(state.trouble)
-      let next = state.freshness.nextAttempt.map { SystemClock().date(of: $0) }
-      let time = next.map { " at \(Printer.time($0))" } ?? ""
-      printer.status("\(lastTrouble); trying again\(time)")
+      let next = state.freshness.nextAttempt.map { Printer.time(SystemClock().date(of: $0)) }
+      lastTrouble = Follower.words(
+        state.trouble, connection.lastFailure, at: connection.site.text, next: next)
+      printer.status("\(lastTrouble); trying again\(next.map { " at \($0)" } ?? "")")
     case .resting, .halted: break
     }
   }
