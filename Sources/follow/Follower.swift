@@ -58,7 +58,10 @@ actor Follower {
     self.file = file
     self.connection = connection
     narrow = try NarrowText(options.narrow)
-    printer = Printer(isJSON: options.isJSON, isQuiet: options.endsByItself)
+    printer = Printer(
+      isJSON: options.isJSON, isQuiet: options.endsByItself,
+      Palette(
+        options.color, isTerminal: isatty(1) == 1, ProcessInfo.processInfo.environment))
     mark = PrintMark(store: file.store(named: account.printed(options.narrow ?? "")))
     printed = try await mark.load()
     let (notices, noticed) = AsyncStream.makeStream(of: Notice.self)

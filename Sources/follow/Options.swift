@@ -22,6 +22,7 @@ struct Options: Equatable {
   /// The number of seconds that `--once` waits until everything is there.
   var wait: Int64 = 60
   var isJSON = false
+  var color = Palette.Choice.auto
   var logsOut = false
   var wantsHelp = false
 
@@ -57,6 +58,8 @@ struct Options: Equatable {
       --wait SECONDS    how long --once or a command waits, at most (1 to 86,400; 60)
       --json            a JSON object for each message, one a line. With unread: for each conversation,
                         and a last one, of type total
+      --color WHEN      always, never, or auto: where standard output is a terminal, unless NO_COLOR is
+                        set or TERM is dumb (auto). Never with --json
       Each message is printed once, as first seen. Edits are not printed, nor are much older messages
       that match the narrow only later.
 
@@ -92,6 +95,12 @@ struct Options: Equatable {
       case "--count":
         count = try Options.number(try next(word), of: word, in: 0...1000)
       case "--wait": wait = try Options.number(try next(word), of: word, in: 1...86_400)
+      case "--color":
+        let choice = try next(word)
+        guard let color = Palette.Choice(rawValue: choice) else {
+          throw Misuse("--color needs auto, always or never, and not '\(choice)'")
+        }
+        self.color = color
       case "--once": isOnce = true
       case "--json": isJSON = true
       case "--log-out": logsOut = true

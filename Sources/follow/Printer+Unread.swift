@@ -6,10 +6,13 @@ import ZulipSync
 extension Printer {
   /// "[general > lunch] 3 (1 mention)" for each conversation that is not muted, and a last line
   /// with the total.
-  static func text(_ unread: UnreadCounts, _ state: ZulipState) -> [String] {
+  static func text(
+    _ unread: UnreadCounts, _ state: ZulipState, _ palette: Palette
+  ) -> [String] {
     var lines: [String] = []
     for one in unread.conversations where !one.isMuted {
-      lines.append("\(place(one.place, state)) \(one.count)\(mentions(one.mentions))")
+      let place = palette.place(place(one.place, state))
+      lines.append("\(place) \(one.count)\(mentions(one.mentions))")
     }
     var total = "\(unread.total) unread\(mentions(unread.mentions))"
     if unread.muted > 0 { total += ", and \(unread.muted) muted" }

@@ -11,22 +11,24 @@ struct Printer {
   /// Whether standard error is a terminal. Then the status is one line, and the next status
   /// replaces it.
   private let hasStatusLine = isatty(2) == 1
+  private let palette: Palette
   private var status = ""
   private var complaint = ""
 
-  init(isJSON: Bool, isQuiet: Bool) {
+  init(isJSON: Bool, isQuiet: Bool, _ palette: Palette) {
+    self.palette = palette
     self.isJSON = isJSON
     self.isQuiet = isQuiet && isatty(2) != 1
   }
 
   /// Prints one message on standard output.
   func show(_ message: ChatMessage<ZulipContent>, in state: ZulipState) throws {
-    try show([isJSON ? try Printer.json(message, state) : Printer.text(message, state)])
+    try show([isJSON ? try Printer.json(message, state) : Printer.text(message, state, palette)])
   }
 
   /// Prints how many messages are unread, on standard output.
   func show(_ unread: UnreadCounts, in state: ZulipState) throws {
-    try show(isJSON ? try Printer.json(unread, state) : Printer.text(unread, state))
+    try show(isJSON ? try Printer.json(unread, state) : Printer.text(unread, state, palette))
   }
 
   private func show(_ lines: [String]) throws {
@@ -68,10 +70,13 @@ struct Printer {
 
   // MARK: A message as a line
 
-  static func text(_ message: ChatMessage<ZulipContent>, _ state: ZulipState) -> String {
+  static func text(
+    _ message: ChatMessage<ZulipContent>, _ state: ZulipState, _ palette: Palette = .plain
+  ) -> String {
     let text = lines(message.content.text).replacingOccurrences(of: "\n", with: "\n    ")
-    let time = message.sentAt == 0 ? "" : time(message.sentAt) + " "
-    return "\(time)\(place(message.place, state)) \(name(message.sender, state)): \(text)"
+    let time = message.sentAt == 0 ? "" : palette.time(time(message.sentAt)) + " "
+    let place = palette.place(place(message.place, state))
+    return "\(time)\(place) \(palette.sender(name(message.sender, state))): \(text)"
   }
 
   /// "2026-11-21 10:42", in local time.
