@@ -49,6 +49,14 @@ extension Follower {
     }
   }
 
+  /// Why a search has no answer.
+  static func words(search failure: ZulipFailure, at site: String) -> String {
+    if case .rejected(let code) = failure.failure {
+      return "the server refuses the search" + (code.text.isEmpty ? "" : ": \(code.text)")
+    }
+    return "the search failed: " + words(failure.failure, failure, at: site, next: nil)
+  }
+
   /// Why the server does not list a narrow.
   static func words(refused narrow: NarrowText, _ failure: SyncFailure) -> String {
     let list = narrow.words.isEmpty ? "the messages" : "'\(narrow.words)'"

@@ -14,7 +14,9 @@ actor Follower {
   let account: AccountName
   let narrow: NarrowText
   private let file: SQLiteFile
-  private let connection: ZulipConnection
+  let connection: ZulipConnection
+  /// The search, once it has begun.
+  private var search: Task<Void, Never>?
   let machine: Machine
   let mark: PrintMark
   var printer: Printer
@@ -110,6 +112,7 @@ actor Follower {
 
   func end(_ ending: Ending) async {
     if self.ending == nil { self.ending = ending }
+    search?.cancel()
     await machine.stop()
   }
 
@@ -154,11 +157,14 @@ actor Follower {
     case .unread:
       guard claim == .connected else { return }
       await answer { try $0.show(UnreadCounts(model.state), in: model.state) }
+    case .search(let words):
+      guard claim == .connected, search == nil else { return }
+      search = Task { await find(words, in: model.state) }
     }
   }
 
   /// Prints the only answer of a command, and ends.
-  private func answer(_ show: (Printer) throws -> Void) async {
+  func answer(_ show: (Printer) throws -> Void) async {
     do {
       try show(printer)
       await end(.done)

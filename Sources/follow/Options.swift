@@ -8,6 +8,8 @@ struct Options: Equatable {
     case follow
     /// Print how many messages are unread in each conversation.
     case unread
+    /// Print the newest messages that the server finds with these words.
+    case search(String)
   }
 
   var command = Command.follow
@@ -36,10 +38,15 @@ struct Options: Equatable {
         swift run follow --zuliprc ~/.zuliprc --narrow channel:general/topic:lunch
         swift run follow unread --zuliprc ~/.zuliprc
 
+        swift run follow search "lunch on friday" --zuliprc ~/.zuliprc
+
     Commands
       unread            prints how many messages are unread in each topic and direct conversation, and
                         exits: direct conversations first, then channels by name, in each the newest
                         first. What is muted is not listed, except with --json
+      search WORDS      prints the newest messages that the server finds with these words, in --narrow
+                        if that is given, and exits. They are not kept up to date, and may be printed
+                        again. After -- a word may begin with a minus
 
     Whose account
       --site URL        the server: https, or http to this computer itself
@@ -53,7 +60,8 @@ struct Options: Equatable {
                         opposite: channel:general  topic:lunch  dm:7,12  sender:7  is:unread  is:starred
                         is:mentioned  is:dm. Channels go by their names, people by full name, e-mail or
                         ID, in any case; "\\/" is a slash in a value. By default everything.
-      --count N         at a first start, N that were there before (0 to 1,000; 10)
+      --count N         at a first start, N that were there before; with search, the most that are
+                        printed (0 to 1,000; 10)
       --once            prints what has come since the last start, and exits
       --wait SECONDS    how long --once or a command waits, at most (1 to 86,400; 60)
       --json            a JSON object for each message, one a line. With unread: for each conversation,
@@ -78,6 +86,7 @@ struct Options: Equatable {
   init(_ words: [String]) throws(Misuse) {
     var words = words[...]
     var given: [String] = []
+    var sought: [String] = []
     func next(_ option: String) throws(Misuse) -> String {
       guard let word = words.popFirst(), !word.isEmpty else {
         throw Misuse("\(option) needs a value")
@@ -108,8 +117,20 @@ struct Options: Equatable {
       case "--key", "--api-key", "-k":
         throw Misuse("others can see a key in the arguments. Put it into ZULIP_API_KEY")
       case "unread" where command == .follow: command = .unread
+      case "search" where command == .follow: command = .search("")
+      case "--" where command == .search(""):
+        sought += words
+        words = []
+      case _ where command == .search("") && !word.hasPrefix("-"): sought.append(word)
       default: throw Misuse("unknown argument '\(word)'")
       }
+    }
+    if command == .search("") {
+      let text = sought.joined(separator: " ")
+      guard text.contains(where: { !$0.isWhitespace }) else {
+        throw Misuse("search needs words to search for")
+      }
+      command = .search(text)
     }
     if let useless = given.first(where: command.useless.contains) {
       throw Misuse("\(useless) has no meaning with '\(command.name)'")
@@ -133,6 +154,7 @@ extension Options.Command {
     switch self {
     case .follow: "follow"
     case .unread: "unread"
+    case .search: "search"
     }
   }
 
@@ -141,6 +163,7 @@ extension Options.Command {
     switch self {
     case .follow: []
     case .unread: ["--narrow", "--count", "--log-out"]
+    case .search: ["--log-out"]
     }
   }
 }

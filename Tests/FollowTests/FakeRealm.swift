@@ -140,8 +140,12 @@ final class FakeRealm: @unchecked Sendable {
     let after = Int(request.query["num_after"] ?? "") ?? 0
     // The one narrow that leaves something out here.
     let isOfPeople = request.query["narrow"]?.contains(#""operand":"dm""#) ?? false
+    let words = request.query["narrow"]?.firstMatch(
+      of: #/"operand":"([^"]*)","operator":"search"/#)?.1
     let ids = messages.indices.filter { index in
-      !isOfPeople || messages[index].fields["type"] == #""private""#
+      if let words, !messages[index].text.contains(words) { return false }
+      return
+        !isOfPeople || messages[index].fields["type"] == #""private""#
     }.map { $0 + 1 }
     let older = ids.filter { $0 < anchor }
     let own = ids.filter { $0 == anchor }

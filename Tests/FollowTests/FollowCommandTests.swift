@@ -68,6 +68,45 @@ import Testing
     }
   }
 
+  @Test func `search prints what the server finds, and says once that it is a snapshot`()
+    async throws
+  {
+    let realm = FakeRealm(["lunch at one", "no", "lunch at two", "lunch at three"])
+    try await User.on(realm) { user, _ in
+      let run = try await user.follow("search", "lunch", "at", "--count", "2")
+      #expect(run.code == 0, "\(run.errors)")
+      #expect(
+        run.lines == ["[general > lunch] Bo: lunch at two", "[general > lunch] Bo: lunch at three"])
+      #expect(
+        run.errors == "follow: 2 messages found, and there may be older ones (--count); "
+          + "a search is not kept up to date\n")
+      let narrow = try await user.follow(
+        "search", "one", "--narrow", "channel:General", "--json")
+      #expect(narrow.lines.count == 1 && narrow.output.contains(#""id":1"#), "\(narrow.all)")
+      #expect(narrow.errors.contains("1 message found; a search"))
+      let none = try await user.follow("search", "supper")
+      #expect(none.code == 0 && none.lines.isEmpty && none.errors.contains("0 messages found"))
+      let unknown = try await user.follow("search", "one", "--narrow", "channel:genral")
+      #expect(unknown.code == 2 && unknown.errors.contains("Did you mean 'general'?"))
+      // What a search has printed does not count as printed.
+      #expect(try await user.follow("--once").lines.count == 4)
+      realm.answerPages(
+        with: .json(#"{"result":"error","msg":"no","code":"BAD_NARROW"}"#, status: 400))
+      let refused = try await user.follow("search", "one")
+      #expect(refused.code == 1, "\(refused.errors)")
+      #expect(refused.errors == "follow: the server refuses the search: BAD_NARROW\n")
+    }
+  }
+
+  @Test func `the words of a search are joined, and may begin with a minus`() throws {
+    #expect(try Options(["search", "a b", "c"]).command == .search("a b c"))
+    #expect(try Options(["search", "--json", "unread"]).command == .search("unread"))
+    #expect(try Options(["search", "--", "-x", "--json"]).command == .search("-x --json"))
+    for words in [["search"], ["search", " "], ["search", "-x"], ["search", "a", "--log-out"]] {
+      #expect(throws: Misuse.self) { try Options(words) }
+    }
+  }
+
   @Test(arguments: [
     ["unread", "x"], ["unread", "--narrow", "is:dm"], ["unread", "--count", "3"],
     ["unread", "--log-out"], ["unread", "unread"],
