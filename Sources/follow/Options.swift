@@ -79,7 +79,8 @@ struct Options: Equatable {
 
     The connection's status goes to standard error. Ctrl-C ends it; the server keeps new events for
     some minutes. Exit codes: 0 success; 1 failure (the key is refused, the server is too old, it
-    refuses or hides the list, --once has waited in vain); 2 bad usage; 130 Ctrl-C, 143 a request to end (SIGTERM).
+    refuses or hides the list, --once or a command has waited in vain); 2 bad usage; 130 Ctrl-C, 143 a
+    request to end (SIGTERM).
     """
 
   /// Parses the arguments after the program's name.
