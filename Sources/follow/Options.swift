@@ -37,7 +37,6 @@ struct Options: Equatable {
         swift run follow --site https://chat.example.org --email me@example.org
         swift run follow --zuliprc ~/.zuliprc --narrow channel:general/topic:lunch
         swift run follow unread --zuliprc ~/.zuliprc
-
         swift run follow search "lunch on friday" --zuliprc ~/.zuliprc
 
     Commands
