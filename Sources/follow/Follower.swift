@@ -6,34 +6,49 @@ import ZulipSync
 
 /// One run of the command: follows an account, and prints what comes.
 actor Follower {
-  typealias Machine = UpdateMachine<ZulipAccountSource>
+  typealias Machine = UpdateMachine<ListSource>
   typealias Views = WindowViews<MessageStore<ZulipMessageList>>
   typealias View = Views.Element
 
-  private let options: Options
-  private let account: AccountName
-  private let narrow: NarrowText
+  let options: Options
+  let account: AccountName
+  let narrow: NarrowText
   private let file: SQLiteFile
-  private let machine: Machine
-  private let mark: PrintMark
-  private var printer: Printer
+  let connection: ZulipConnection
+  /// The search, once it has begun.
+  private var search: Task<Void, Never>?
+  let machine: Machine
+  let mark: PrintMark
+  var printer: Printer
   /// The printed messages; `nil` before the first look at the list.
-  private var printed: Printed?
-  private var window: (id: WindowID, list: ZulipMessageList)?
+  var printed: Printed?
+  var window: (id: WindowID, list: ZulipMessageList)?
   /// The machine's latest claim.
-  private var claim = Freshness.Claim.unknown
-  /// The latest failure, for the error message when `--once` times out.
+  var claim = Freshness.Claim.unknown
+  /// The latest failure, for the error message when a run that ends by itself times out.
   private var lastTrouble = "the server cannot be reached"
-  private var ending: Ending?
+  var ending: Ending?
 
-  private let (views, viewsOpened) = AsyncStream.makeStream(of: Views.self)
-  private let reports: AsyncStream<DriverReport>
+  let (views, viewsOpened) = AsyncStream.makeStream(of: Views.self)
+  private let notices: AsyncStream<Notice>
+
+  /// What the user may have to be told.
+  private enum Notice {
+    case report(DriverReport)
+    /// The server will never give the list.
+    case refused(SyncFailure)
+  }
 
   /// The reason for the end.
-  private enum Ending {
+  enum Ending {
     case done
     case interrupted(code: Int32)
     case trouble(String, code: Int32)
+
+    /// The output is closed, or its disk is full.
+    static func unprinted(_ error: any Error) -> Ending {
+      .trouble("cannot write to standard output: \(error.localizedDescription)", code: 1)
+    }
   }
 
   /// Opens the local files. Sends nothing to the server.
@@ -43,15 +58,21 @@ actor Follower {
     self.options = options
     self.account = account
     self.file = file
+    self.connection = connection
     narrow = try NarrowText(options.narrow)
-    printer = Printer(isJSON: options.isJSON, isQuiet: options.isOnce)
+    printer = Printer(
+      isJSON: options.isJSON, isQuiet: options.endsByItself,
+      Palette(
+        options.color, isTerminal: isatty(1) == 1, ProcessInfo.processInfo.environment))
     mark = PrintMark(store: file.store(named: account.printed(options.narrow ?? "")))
     printed = try await mark.load()
-    let (reports, reported) = AsyncStream.makeStream(of: DriverReport.self)
-    self.reports = reports
+    let (notices, noticed) = AsyncStream.makeStream(of: Notice.self)
+    self.notices = notices
     machine = Machine(
-      source: ZulipAccountSource(connection, ZulipRegister(form: .raw)),
-      store: file.store(named: account.state), reporter: { reported.yield($0) })
+      source: ListSource(source: ZulipAccountSource(connection, ZulipRegister(form: .raw))) {
+        noticed.yield(.refused($0))
+      },
+      store: file.store(named: account.state), reporter: { noticed.yield(.report($0)) })
   }
 
   /// Follows the account until everything requested is printed, until Ctrl-C, or until only the
@@ -64,7 +85,7 @@ actor Follower {
       await withTaskGroup(of: Void.self) { readers in
         readers.addTask { await self.look() }
         readers.addTask { await self.listen() }
-        if options.isOnce { readers.addTask { await self.waitInVain() } }
+        if options.endsByItself { readers.addTask { await self.waitInVain() } }
         await watch()
         await machine.stop()
         readers.cancelAll()
@@ -89,8 +110,9 @@ actor Follower {
   /// Ends at Ctrl-C. The server's log and the local files stay.
   func interrupt(code: Int32) async { await end(.interrupted(code: code)) }
 
-  private func end(_ ending: Ending) async {
+  func end(_ ending: Ending) async {
     if self.ending == nil { self.ending = ending }
+    search?.cancel()
     await machine.stop()
   }
 
@@ -119,9 +141,35 @@ actor Follower {
         if halt != .stopped { await end(.trouble(Follower.words(halt), code: 1)) }
         return
       }
-      if window == nil, let model = state.model { await open(model) }
-      await endIfDone()
+      if let model = state.model { await attend(to: model) }
       if ending != nil { return }
+    }
+  }
+
+  /// Does what the command wants of the account: to open the list, or to answer once we are up to
+  /// date.
+  private func attend(to model: ZulipAccount) async {
+    switch options.command {
+    case .follow:
+      if window == nil { await open(model) }
+      await endIfHopeless(model)
+      await endIfDone()
+    case .unread:
+      guard claim == .connected else { return }
+      await answer { try $0.show(UnreadCounts(model.realm), in: model.realm) }
+    case .search(let words):
+      guard claim == .connected, search == nil else { return }
+      search = Task { await find(words, in: model.realm) }
+    }
+  }
+
+  /// Prints the only answer of a command, and ends.
+  func answer(_ show: (Printer) throws -> Void) async {
+    do {
+      try show(printer)
+      await end(.done)
+    } catch {
+      await end(.unprinted(error))
     }
   }
 
@@ -131,49 +179,32 @@ actor Follower {
     case .connected: printer.status("connected")
     case .connecting: printer.status(state.model == nil ? "connecting" : "connecting again")
     case .unreachable:
-      lastTrouble = Follower.words(state.trouble)
-      let next = state.freshness.nextAttempt.map { SystemClock().date(of: $0) }
-      let time = next.map { " at \(Printer.time($0))" } ?? ""
-      printer.status("\(lastTrouble); trying again\(time)")
+      let next = state.freshness.nextAttempt.map { Printer.time(SystemClock().date(of: $0)) }
+      lastTrouble = Follower.words(
+        state.trouble, connection.lastFailure, at: connection.site.text, next: next)
+      printer.status("\(lastTrouble); trying again\(next.map { " at \($0)" } ?? "")")
     case .resting, .halted: break
     }
   }
 
-  /// Why there is no connection.
-  static func words(_ trouble: SyncFailure?) -> String {
-    switch trouble {
-    case .unreachable, .unauthorized, .unsupported, nil: "the server cannot be reached"
-    case .timedOut: "the server does not answer in time"
-    case .serverFault: "the server has a fault, or something else answers in its place"
-    case .rateLimited: "the server wants fewer requests"
-    case .expired: "the server has forgotten this client"
-    case .rejected(let code):
-      code.text.isEmpty ? "the server refuses the request" : "the server refuses it: \(code.text)"
-    case .malformed, .modelRefused: "the server's answer cannot be used"
-    }
-  }
-
-  private static func words(_ halt: MachineStatus.Halt) -> String {
-    switch halt {
-    case .credentials: "the server refuses the key, or the e-mail"
-    case .unsupported: "the server is too old: this needs Zulip 7 or later"
-    case .stopped: "stopped"
-    }
-  }
-
-  /// Prints failures that the user should see. The machine goes on by itself.
+  /// Prints failures that the user should see. The machine goes on by itself; only a run that ends
+  /// by itself would wait in vain for a list that the server refuses.
   private func listen() async {
-    for await report in reports {
-      switch report {
-      case .failure(let failure): lastTrouble = "unusable answer from the server: \(failure)"
-      case .store(let error): lastTrouble = "\(error)"
-      case .nameShared: lastTrouble = "\(report)"
+    for await notice in notices where ending == nil {
+      switch notice {
+      case .refused(let failure):
+        guard options.endsByItself else { continue }
+        await end(.trouble(Follower.words(refused: narrow, failure), code: 1))
+        continue
+      case .report(.failure(let failure)): lastTrouble = Follower.words(failure)
+      case .report(.store(let error)): lastTrouble = "\(error)"
+      case .report(let report): lastTrouble = "\(report)"
       }
       printer.complain(lastTrouble)
     }
   }
 
-  /// With `--once`: ends the run when the wait takes too long.
+  /// Ends a run that should end by itself when that takes too long.
   private func waitInVain() async {
     let clock = SystemClock()
     do {
@@ -182,106 +213,5 @@ actor Follower {
       return
     }
     await end(.trouble("not up to date after \(options.wait) s: \(lastTrouble)", code: 1))
-  }
-
-  // MARK: Printing
-
-  /// Opens the list. A name that is not found counts as unknown only once we are up to date.
-  private func open(_ model: ZulipAccount) async {
-    do throws(Misuse) {
-      let list = model.list(try narrow.narrow(in: model.realm))
-      guard model.messages.canBeKnown(list) else {
-        throw Misuse(
-          "--narrow: no events come for that: it is a search, or you are not subscribed to the channel"
-        )
-      }
-      let opened = await machine.openWindow(on: list, showing: span)
-      window = (opened.id, list)
-      viewsOpened.yield(opened)
-      viewsOpened.finish()
-    } catch {
-      if claim == .connected { await end(.trouble(error.words, code: 2)) }
-    }
-  }
-
-  /// The window to show: the newest messages at first, then those after the last that is surely
-  /// printed.
-  private var span: ListWindow<MessageID> {
-    guard let printed else { return .newest(max(1, options.count)) }
-    return ListWindow(.id(printed.next), before: 0, after: Printed.span + 200)
-  }
-
-  private func look() async {
-    for await views in views {
-      for await view in views { await show(view) }
-    }
-  }
-
-  /// Prints new messages, up to the first gap.
-  private func show(_ view: View) async {
-    guard let model = await machine.state.model, ending == nil else { return }
-    let before = printed
-    do {
-      if printed == nil {
-        guard let tail = newest(view, model) else { return }
-        printed = Printed(tail.map(\.id))
-        for message in tail.suffix(Int(options.count)) {
-          try printer.show(message, in: model.realm)
-        }
-      } else {
-        for case .item(let message) in view.rows.prefix(while: \.isItem)
-        where printed?.note(message.id) == true {
-          try printer.show(message, in: model.realm)
-        }
-      }
-    } catch {
-      printed = before
-      return await end(
-        .trouble("cannot write to standard output: \(error.localizedDescription)", code: 1))
-    }
-    if let printed, printed != before {
-      do throws(StoreError) {
-        try await mark.save(printed)
-      } catch {
-        printer.complain("could not record what was printed; it will be printed again: \(error)")
-      }
-      if let window { await machine.moveWindow(window.id, to: span) }
-    }
-    await endIfDone()
-  }
-
-  /// Returns the newest messages at a first start; `nil` if they are not known yet. If a server
-  /// hides old messages, it returns those that it shows.
-  private func newest(_ view: View, _ model: ZulipAccount) -> [ChatMessage<ZulipContent>]? {
-    let isCut = model.messages.list(of: view.narrow)?.historyLimit != nil
-    guard view.isComplete || view.reachesEnd && isCut else { return nil }
-    var tail: [ChatMessage<ZulipContent>] = []
-    for row in view.rows {
-      if case .item(let message) = row { tail.append(message) } else { tail = [] }
-    }
-    return tail
-  }
-
-  /// With `--once`: ends if everything is printed, according to one state of the machine.
-  private func endIfDone() async {
-    guard options.isOnce, ending == nil, let window, let printed else { return }
-    let span = span
-    let state = await machine.state
-    guard state.freshness.claim == .connected, let messages = state.model?.messages,
-      messages.unloaded(under: span, of: window.list).isEmpty
-    else { return }
-    let view = WindowView(window.list, span, of: messages)
-    let isDone =
-      view.reachesEnd
-      && view.rows.allSatisfy { row in
-        if case .item(let message) = row { printed.has(message.id) } else { false }
-      }
-    if isDone { await end(.done) }
-  }
-}
-
-extension WindowView.Row {
-  fileprivate var isItem: Bool {
-    if case .item = self { true } else { false }
   }
 }

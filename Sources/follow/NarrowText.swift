@@ -1,3 +1,4 @@
+import Foundation
 import MessageSync
 import UpdateMachine
 import ZulipSync
@@ -72,28 +73,17 @@ struct NarrowText {
   private func operand(
     _ name: String, _ value: String, _ state: ZulipState
   ) throws(Misuse) -> ZulipNarrow.Operand {
+    let lookup = NameLookup(state: state)
     switch name {
-    case "channel", "stream":
-      if let channel = state.channels.first(where: { $0.name == value }) {
-        return .number(channel.id.number)
-      }
-      let names = state.subscriptions.map { Printer.plain($0.name) }.sorted()
-        .joined(separator: ", ")
-      throw Misuse("--narrow: no channel is called '\(value)'. You are subscribed to: \(names)")
-    case "sender": return .number(try user(value, state))
+    case "channel", "stream": return .number(try lookup.channel(value).number)
+    case "sender": return .number(try lookup.user(value).number)
     case "dm":
       var users: [Int64] = []
-      for one in value.split(separator: ",") { users.append(try user(String(one), state)) }
+      for one in value.split(separator: ",") {
+        users.append(try lookup.user(one.trimmingCharacters(in: .whitespaces)).number)
+      }
       return .numbers(users)
     default: return .text(value)
     }
-  }
-
-  /// Finds a user by number or e-mail address.
-  private func user(_ text: String, _ state: ZulipState) throws(Misuse) -> Int64 {
-    if let number = Int64(text) { return number }
-    let user = state.users.first { $0.email == text || $0.deliveryEmail == text }
-    guard let user else { throw Misuse("--narrow: no user here has the e-mail '\(text)'") }
-    return user.id.number
   }
 }

@@ -2,6 +2,17 @@ import Foundation
 
 /// The command line after `follow`.
 struct Options: Equatable {
+  /// What to do with the account.
+  enum Command: Equatable {
+    /// Print messages.
+    case follow
+    /// Print how many messages are unread in each conversation.
+    case unread
+    /// Print the newest messages that the server finds with these words.
+    case search(String)
+  }
+
+  var command = Command.follow
   var site: String?
   var email: String?
   var zuliprc: String?
@@ -13,14 +24,28 @@ struct Options: Equatable {
   /// The number of seconds that `--once` waits until everything is there.
   var wait: Int64 = 60
   var isJSON = false
+  var color = Palette.Choice.auto
   var logsOut = false
   var wantsHelp = false
 
+  /// Whether the run ends as soon as everything is printed.
+  var endsByItself: Bool { isOnce || command != .follow }
+
   static let help = """
-    follow: prints the messages of a Zulip account as they come.
+    follow: a Zulip account in the terminal. Without a command it prints messages as they come.
 
         swift run follow --site https://chat.example.org --email me@example.org
         swift run follow --zuliprc ~/.zuliprc --narrow channel:general/topic:lunch
+        swift run follow unread --zuliprc ~/.zuliprc
+        swift run follow search "lunch on friday" --zuliprc ~/.zuliprc
+
+    Commands
+      unread            prints how many messages are unread in each topic and direct conversation, and
+                        exits: direct conversations first, then channels by name, in each the newest
+                        first. What is muted is not listed, except with --json
+      search WORDS      prints the newest messages that the server finds with these words, in --narrow
+                        if that is given, and exits. They are not kept up to date, and may be printed
+                        again. After -- a word may begin with a minus
 
     Whose account
       --site URL        the server: https, or http to this computer itself
@@ -32,12 +57,16 @@ struct Options: Equatable {
     What
       --narrow TERMS    only those messages: terms with a slash between them, a minus before one for its
                         opposite: channel:general  topic:lunch  dm:7,12  sender:7  is:unread  is:starred
-                        is:mentioned  is:dm. Channels go by their names; "\\/" is a slash in a value. By
-                        default everything.
-      --count N         at a first start, N that were there before (0 to 1,000; 10)
+                        is:mentioned  is:dm. Channels go by their names, people by full name, e-mail or
+                        ID, in any case; "\\/" is a slash in a value. By default everything.
+      --count N         at a first start, N that were there before; with search, the most that are
+                        printed (0 to 1,000; 10)
       --once            prints what has come since the last start, and exits
-      --wait SECONDS    how long --once waits, at most (1 to 86,400; 60)
-      --json            a JSON object for each message, one a line
+      --wait SECONDS    how long --once or a command waits, at most (1 to 86,400; 60)
+      --json            a JSON object for each message, one a line. With unread: for each conversation,
+                        and a last one, of type total
+      --color WHEN      always, never, or auto: where standard output is a terminal, unless NO_COLOR is
+                        set or TERM is dumb (auto). Never with --json
       Each message is printed once, as first seen. Edits are not printed, nor are much older messages
       that match the narrow only later.
 
@@ -48,13 +77,16 @@ struct Options: Equatable {
       --log-out         tells the server to forget this client, erases the account's local data, and ends
 
     The connection's status goes to standard error. Ctrl-C ends it; the server keeps new events for
-    some minutes. Exit codes: 0 success; 1 failure (the key is refused, the server is too old, --once
-    has waited in vain); 2 bad usage; 130 Ctrl-C, 143 a request to end (SIGTERM).
+    some minutes. Exit codes: 0 success; 1 failure (the key is refused, the server is too old, it
+    refuses or hides the list, --once or a command has waited in vain); 2 bad usage; 130 Ctrl-C, 143 a
+    request to end (SIGTERM).
     """
 
   /// Parses the arguments after the program's name.
   init(_ words: [String]) throws(Misuse) {
     var words = words[...]
+    var given: [String] = []
+    var sought: [String] = []
     func next(_ option: String) throws(Misuse) -> String {
       guard let word = words.popFirst(), !word.isEmpty else {
         throw Misuse("\(option) needs a value")
@@ -62,6 +94,7 @@ struct Options: Equatable {
       return word
     }
     while let word = words.popFirst() {
+      given.append(word)
       switch word {
       case "--site": site = try next(word)
       case "--email": email = try next(word)
@@ -71,14 +104,36 @@ struct Options: Equatable {
       case "--count":
         count = try Options.number(try next(word), of: word, in: 0...1000)
       case "--wait": wait = try Options.number(try next(word), of: word, in: 1...86_400)
+      case "--color":
+        let choice = try next(word)
+        guard let color = Palette.Choice(rawValue: choice) else {
+          throw Misuse("--color needs auto, always or never, and not '\(choice)'")
+        }
+        self.color = color
       case "--once": isOnce = true
       case "--json": isJSON = true
       case "--log-out": logsOut = true
       case "--help", "-h", "help": wantsHelp = true
       case "--key", "--api-key", "-k":
         throw Misuse("others can see a key in the arguments. Put it into ZULIP_API_KEY")
+      case "unread" where command == .follow: command = .unread
+      case "search" where command == .follow: command = .search("")
+      case "--" where command == .search(""):
+        sought += words
+        words = []
+      case _ where command == .search("") && !word.hasPrefix("-"): sought.append(word)
       default: throw Misuse("unknown argument '\(word)'")
       }
+    }
+    if command == .search("") {
+      let text = sought.joined(separator: " ")
+      guard text.contains(where: { !$0.isWhitespace }) else {
+        throw Misuse("search needs words to search for")
+      }
+      command = .search(text)
+    }
+    if let useless = given.first(where: command.useless.contains) {
+      throw Misuse("\(useless) has no meaning with '\(command.name)'")
     }
   }
 
@@ -91,6 +146,25 @@ struct Options: Equatable {
       )
     }
     return number
+  }
+}
+
+extension Options.Command {
+  fileprivate var name: String {
+    switch self {
+    case .follow: "follow"
+    case .unread: "unread"
+    case .search: "search"
+    }
+  }
+
+  /// The options that mean nothing with it.
+  fileprivate var useless: [String] {
+    switch self {
+    case .follow: []
+    case .unread: ["--narrow", "--count", "--log-out"]
+    case .search: ["--log-out"]
+    }
   }
 }
 

@@ -11,19 +11,30 @@ struct Printer {
   /// Whether standard error is a terminal. Then the status is one line, and the next status
   /// replaces it.
   private let hasStatusLine = isatty(2) == 1
+  private let palette: Palette
   private var status = ""
   private var complaint = ""
 
-  init(isJSON: Bool, isQuiet: Bool) {
+  init(isJSON: Bool, isQuiet: Bool, _ palette: Palette) {
+    self.palette = palette
     self.isJSON = isJSON
     self.isQuiet = isQuiet && isatty(2) != 1
   }
 
   /// Prints one message on standard output.
   func show(_ message: ChatMessage<ZulipContent>, in state: ZulipState) throws {
-    let line = isJSON ? try Printer.json(message, state) : Printer.text(message, state)
+    try show([isJSON ? try Printer.json(message, state) : Printer.text(message, state, palette)])
+  }
+
+  /// Prints how many messages are unread, on standard output.
+  func show(_ unread: UnreadCounts, in state: ZulipState) throws {
+    try show(isJSON ? try Printer.json(unread, state) : Printer.text(unread, state, palette))
+  }
+
+  private func show(_ lines: [String]) throws {
     clear()
-    try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
+    let text = lines.map { $0 + "\n" }.joined()
+    try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     if hasStatusLine { draw() }
   }
 
@@ -59,10 +70,13 @@ struct Printer {
 
   // MARK: A message as a line
 
-  static func text(_ message: ChatMessage<ZulipContent>, _ state: ZulipState) -> String {
+  static func text(
+    _ message: ChatMessage<ZulipContent>, _ state: ZulipState, _ palette: Palette = .plain
+  ) -> String {
     let text = lines(message.content.text).replacingOccurrences(of: "\n", with: "\n    ")
-    let time = message.sentAt == 0 ? "" : time(message.sentAt) + " "
-    return "\(time)\(place(message.place, state)) \(name(message.sender, state)): \(text)"
+    let time = message.sentAt == 0 ? "" : palette.time(time(message.sentAt)) + " "
+    let place = palette.place(place(message.place, state))
+    return "\(time)\(place) \(palette.sender(name(message.sender, state))): \(text)"
   }
 
   /// "2026-11-21 10:42", in local time.
@@ -84,7 +98,7 @@ struct Printer {
     state.user(user).map { plain($0.name) } ?? "user \(user.number)"
   }
 
-  private static func place(_ place: MessagePlace, _ state: ZulipState) -> String {
+  static func place(_ place: MessagePlace, _ state: ZulipState) -> String {
     switch place {
     case .channel(let id, let topic):
       let channel = state.channel(id).map { plain($0.name) } ?? "channel \(id.number)"
@@ -103,16 +117,24 @@ struct Printer {
     ]
     if message.sentAt != 0 { fields["timestamp"] = message.sentAt }
     if let name = state.user(message.sender)?.name { fields["sender_name"] = name }
-    switch message.place {
+    return try json(fields.merging(Printer.fields(message.place, state)) { $1 })
+  }
+
+  /// A conversation's fields.
+  static func fields(_ place: MessagePlace, _ state: ZulipState) -> [String: Any] {
+    switch place {
     case .channel(let channel, let topic):
-      fields["type"] = "channel"
-      fields["channel"] = channel.number
+      var fields: [String: Any] = [
+        "type": "channel", "channel": channel.number, "topic": topic.text,
+      ]
       fields["channel_name"] = state.channel(channel)?.name
-      fields["topic"] = topic.text
+      return fields
     case .direct(let conversation):
-      fields["type"] = "direct"
-      fields["members"] = conversation.members.map(\.number)
+      return ["type": "direct", "members": conversation.members.map(\.number)]
     }
+  }
+
+  static func json(_ fields: [String: Any]) throws -> String {
     let bytes = try JSONSerialization.data(
       withJSONObject: fields, options: [.sortedKeys, .withoutEscapingSlashes])
     return String(decoding: bytes, as: UTF8.self)

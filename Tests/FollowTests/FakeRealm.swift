@@ -10,9 +10,12 @@ final class FakeRealm: @unchecked Sendable {
   private var released = 0
   private var queuesThere: Set<String> = []
   private var isSilent = false
+  private var refusal: LoopbackServer.Response?
+  private var hidesMessages = false
   private var waiting: [AsyncStream<Void>.Continuation] = []
-  private var channels = ["general"]
+  private var channels = [(name: "general", isMuted: false)]
   private var senderName = "Bo"
+  private var unread = #"{"pms":[],"huddles":[],"streams":[],"mentions":[]}"#
 
   /// A message, and fields that replace the usual ones.
   struct Sent {
@@ -39,9 +42,9 @@ final class FakeRealm: @unchecked Sendable {
   }
 
   /// Subscribes the user to a new channel, which an event announces.
-  func subscribe(to name: String) {
+  func subscribe(to name: String, isMuted: Bool = false) {
     change { realm in
-      realm.channels.append(name)
+      realm.channels.append((name, isMuted))
       let id = realm.channels.count + 3
       realm.tell(
         #""type":"subscription","op":"add","subscriptions":[{"stream_id":\#(id),"name":"\#(name)"}]"#
@@ -55,7 +58,25 @@ final class FakeRealm: @unchecked Sendable {
   /// From now on the server answers only registers.
   func fallSilent() { change { $0.isSilent = true } }
 
+  /// From now on the server answers every page with this.
+  func answerPages(with refusal: LoopbackServer.Response) { change { $0.refusal = refusal } }
+
+  /// From now on the server shows no messages, as if its plan ended the history later.
+  func hideMessages() { change { $0.hidesMessages = true } }
+
+  /// Takes the user's first subscription away, which an event announces.
+  func unsubscribe() {
+    change { realm in
+      let name = realm.channels.removeFirst().name
+      realm.tell(
+        #""type":"subscription","op":"remove","subscriptions":[{"stream_id":4,"name":"\#(name)"}]"#)
+    }
+  }
+
   func rename(sender: String) { change { $0.senderName = sender } }
+
+  /// Sets `unread_msgs` of the next register.
+  func leaveUnread(_ unread: String) { change { $0.unread = unread } }
 
   private func tell(_ fields: String) { events.append(#"{"id":\#(events.count),\#(fields)}"#) }
 
@@ -99,7 +120,7 @@ final class FakeRealm: @unchecked Sendable {
     queues += 1
     queuesThere.insert("q\(queues)")
     let subscriptions = channels.enumerated().map {
-      #"{"stream_id":\#($0.offset + 4),"name":"\#($0.element)","is_muted":false}"#
+      #"{"stream_id":\#($0.offset + 4),"name":"\#($0.element.name)","is_muted":\#($0.element.isMuted)}"#
     }
     return FakeRealm.success(
       """
@@ -107,18 +128,24 @@ final class FakeRealm: @unchecked Sendable {
       "user_id":7,"realm_users":[{"user_id":7,"full_name":"Ada","email":"ada@example.org"},\
       {"user_id":8,"full_name":"\(senderName)","email":"bo@example.org"}],\
       "subscriptions":[\(subscriptions.joined(separator: ","))],"streams":[],\
-      "never_subscribed":[{"stream_id":99,"name":"elsewhere"}]
+      "never_subscribed":[{"stream_id":99,"name":"elsewhere"}],"unread_msgs":\(unread)
       """)
   }
 
   private func page(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
+    if let refusal { return refusal }
+    let messages = hidesMessages ? [] : messages
     let anchor = Int(request.query["anchor"] ?? "") ?? Int.max
     let before = Int(request.query["num_before"] ?? "") ?? 0
     let after = Int(request.query["num_after"] ?? "") ?? 0
     // The one narrow that leaves something out here.
     let isOfPeople = request.query["narrow"]?.contains(#""operand":"dm""#) ?? false
+    let words = request.query["narrow"]?.firstMatch(
+      of: #/"operand":"([^"]*)","operator":"search"/#)?.1
     let ids = messages.indices.filter { index in
-      !isOfPeople || messages[index].fields["type"] == #""private""#
+      if let words, !messages[index].text.contains(words) { return false }
+      return
+        !isOfPeople || messages[index].fields["type"] == #""private""#
     }.map { $0 + 1 }
     let older = ids.filter { $0 < anchor }
     let own = ids.filter { $0 == anchor }
@@ -129,7 +156,7 @@ final class FakeRealm: @unchecked Sendable {
       """
       "messages":[\(texts.joined(separator: ","))],"anchor":\(min(anchor, 10_000_000_000_000_000)),\
       "found_anchor":\(!own.isEmpty),"found_oldest":\(older.count <= before),\
-      "found_newest":\(newer.count <= after),"history_limited":false
+      "found_newest":\(newer.count <= after),"history_limited":\(hidesMessages)
       """)
   }
 

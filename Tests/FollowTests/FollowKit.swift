@@ -48,6 +48,10 @@ struct User {
 
   /// Runs `follow`, and returns once it has ended.
   func follow(_ words: String..., as email: String = "ada@example.org") async throws -> Ended {
+    try await follow(words, as: email)
+  }
+
+  func follow(_ words: [String], as email: String = "ada@example.org") async throws -> Ended {
     await (try begin(["--state", file] + words, as: email, output: nil)).end()
   }
 

@@ -193,6 +193,7 @@ import Testing
         defer { user.clear() }
         let run = try await user.follow("--once", "--wait", "2")
         #expect(run.code == 1 && run.errors.contains("not up to date after 2 s"), "\(run.errors)")
+        #expect(run.errors.contains("redirects to another address"), "\(run.errors)")
         #expect(asked.registers == 0)
       }
     }

@@ -36,6 +36,11 @@ public final class ZulipConnection: Sendable {
   private let authorization: @Sendable () -> String
   let transport: ZulipTransport
   private let clock: any DriverClock
+  private let failures = LastFailure()
+
+  /// The failure of the last request that failed and was not cancelled; `nil` if none has. It says
+  /// more than the `SyncFailure` that a machine's state has of it.
+  package var lastFailure: ZulipFailure? { failures.last }
 
   /// Creates a connection, and sends nothing.
   /// - Parameters:
@@ -105,6 +110,18 @@ public final class ZulipConnection: Sendable {
     within deadline: TimeSpan? = nil,
     _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
+    do throws(ZulipFailure) {
+      return try await answer(method, path, form, limit: limit, within: deadline, read)
+    } catch {
+      failures.note(error)
+      throw error
+    }
+  }
+
+  private func answer<Value: Sendable>(
+    _ method: Method, _ path: String, _ form: ZulipForm, limit: Int?, within deadline: TimeSpan?,
+    _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
+  ) async throws(ZulipFailure) -> Value {
     guard !Task.isCancelled else { throw ZulipFailure(.unreachable, .cancelled, hasLeft: false) }
     let ending = await transport.send(
       request(method, path, form), limit: limit ?? settings.answerLimit,
@@ -151,6 +168,19 @@ extension ZulipConnection: CustomStringConvertible, CustomDebugStringConvertible
   public var customMirror: Mirror { Mirror(self, children: ["site": site.text]) }
 }
 
+/// Remembers the failure of a connection's last failed request.
+private final class LastFailure: @unchecked Sendable {
+  private let lock = NSLock()
+  private var failure: ZulipFailure?
+
+  var last: ZulipFailure? { lock.withLock { failure } }
+
+  func note(_ failure: ZulipFailure) {
+    guard failure.reason != .cancelled else { return }
+    lock.withLock { self.failure = failure }
+  }
+}
+
 /// The limits and deadlines of a connection.
 public struct ZulipSettings: Hashable, Sendable {
   /// The time for the whole answer, unless the request has its own deadline. A page of messages
@@ -187,8 +217,10 @@ extension ZulipFailure {
     switch fault {
     case .timedOut: self.init(fault.failure, .timedOut)
     case .notConnected:
-      let reason: Reason = hasLeft && sent == .something ? .broken : .notConnected
-      self.init(fault.failure, reason, hasLeft: hasLeft)
+      let isUnknown = code == .cannotFindHost || code == .dnsLookupFailed
+      let reason: Reason = isUnknown ? .unknownHost : .notConnected
+      self.init(
+        fault.failure, hasLeft && sent == .something ? .broken : reason, hasLeft: hasLeft)
     case .untrusted: self.init(fault.failure, .untrusted, hasLeft: hasLeft)
     case .notHTTP: self.init(fault.failure, .notHTTP)
     case .tooLarge: self.init(fault.failure, .tooLarge)

@@ -208,8 +208,17 @@ final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendabl
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
     // The rest of the error, with the URL, is private.
-    let code = error.map { ($0 as? URLError)?.code ?? .unknown }
+    let code = error.map { ZulipExchanges.code(of: $0) }
     exchange(task)?.completed(code, task.response, sent(task))
+  }
+
+  /// FoundationNetworking has no code for a bad certificate. Only libcurl's words tell of it: "SSL
+  /// certificate problem: self-signed certificate".
+  static func code(of error: any Error) -> URLError.Code {
+    guard let error = error as? URLError else { return .unknown }
+    let isNameless = error.code == .unknown
+    return isNameless && error.localizedDescription.contains("certificate")
+      ? .serverCertificateUntrusted : error.code
   }
 
   /// A body is requested once there is a connection, and counted before it is sent.

@@ -23,6 +23,8 @@ public struct ZulipFailure: Error, Hashable, Sendable {
     case timedOut
     /// No connection could be made.
     case notConnected
+    /// The host's name has no address, or there is no network to ask for it.
+    case unknownHost
     /// The server cannot prove its identity.
     case untrusted
     /// The connection broke.
@@ -85,6 +87,7 @@ extension ZulipFailure.Reason: CustomStringConvertible {
     case .cancelled: "cancelled"
     case .timedOut: "timed out"
     case .notConnected: "not connected"
+    case .unknownHost: "unknown host"
     case .untrusted: "untrusted"
     case .broken: "broken"
     case .notHTTP: "no HTTP"
