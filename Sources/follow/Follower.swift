@@ -15,8 +15,8 @@ actor Follower {
   let narrow: NarrowText
   private let file: SQLiteFile
   let connection: ZulipConnection
-  /// The search, once it has begun.
-  private var search: Task<Void, Never>?
+  /// The search or the sending, once it has begun.
+  var task: Task<Void, Never>?
   let machine: Machine
   let mark: PrintMark
   var printer: Printer
@@ -112,7 +112,7 @@ actor Follower {
 
   func end(_ ending: Ending) async {
     if self.ending == nil { self.ending = ending }
-    search?.cancel()
+    task?.cancel()
     await machine.stop()
   }
 
@@ -158,8 +158,10 @@ actor Follower {
       guard claim == .connected else { return }
       await answer { try $0.show(UnreadCounts(model.realm), in: model.realm) }
     case .search(let words):
-      guard claim == .connected, search == nil else { return }
-      search = Task { await find(words, in: model.realm) }
+      guard claim == .connected, task == nil else { return }
+      task = Task { await find(words, in: model.realm) }
+    case .send(let text):
+      if task == nil { await post(text, model) }
     }
   }
 
@@ -211,6 +213,9 @@ actor Follower {
       try await clock.sleep(until: clock.now + .seconds(options.wait))
     } catch {
       return
+    }
+    if case .send = options.command {
+      return await end(.trouble(Follower.words(unsent: options.wait, lastTrouble), code: 1))
     }
     await end(.trouble("not up to date after \(options.wait) s: \(lastTrouble)", code: 1))
   }

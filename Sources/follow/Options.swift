@@ -10,6 +10,8 @@ struct Options: Equatable {
     case unread
     /// Print the newest messages that the server finds with these words.
     case search(String)
+    /// Send a message.
+    case send(String)
   }
 
   var command = Command.follow
@@ -38,6 +40,7 @@ struct Options: Equatable {
         swift run follow --zuliprc ~/.zuliprc --narrow channel:general/topic:lunch
         swift run follow unread --zuliprc ~/.zuliprc
         swift run follow search "lunch on friday" --zuliprc ~/.zuliprc
+        swift run follow send "At noon?" --narrow channel:general/topic:lunch --zuliprc ~/.zuliprc
 
     Commands
       unread            prints how many messages are unread in each topic and direct conversation, and
@@ -46,6 +49,9 @@ struct Options: Equatable {
       search WORDS      prints the newest messages that the server finds with these words, in --narrow
                         if that is given, and exits. They are not kept up to date, and may be printed
                         again. After -- a word may begin with a minus
+      send TEXT         sends a message to the channel and topic of --narrow, or to its dm, and exits
+                        once it is there. Without a connection it is kept, and leaves when follow runs
+                        next. It is never sent twice: if nobody knows whether it arrived, this says so
 
     Whose account
       --site URL        the server: https, or http to this computer itself
@@ -118,19 +124,23 @@ struct Options: Equatable {
         throw Misuse("others can see a key in the arguments. Put it into ZULIP_API_KEY")
       case "unread" where command == .follow: command = .unread
       case "search" where command == .follow: command = .search("")
-      case "--" where command == .search(""):
+      case "send" where command == .follow: command = .send("")
+      case "--" where command.takesWords:
         sought += words
         words = []
-      case _ where command == .search("") && !word.hasPrefix("-"): sought.append(word)
+      case _ where command.takesWords && !word.hasPrefix("-"): sought.append(word)
       default: throw Misuse("unknown argument '\(word)'")
       }
     }
-    if command == .search("") {
+    if command.takesWords {
       let text = sought.joined(separator: " ")
       guard text.contains(where: { !$0.isWhitespace }) else {
-        throw Misuse("search needs words to search for")
+        throw Misuse("\(command.name) needs words to \(command.name)")
       }
-      command = .search(text)
+      command = command == .send("") ? .send(text) : .search(text)
+      if case .send = command, narrow == nil {
+        throw Misuse("send needs --narrow: channel:NAME/topic:TOPIC, or dm:NAME")
+      }
     }
     if let useless = given.first(where: command.useless.contains) {
       throw Misuse("\(useless) has no meaning with '\(command.name)'")
@@ -155,8 +165,12 @@ extension Options.Command {
     case .follow: "follow"
     case .unread: "unread"
     case .search: "search"
+    case .send: "send"
     }
   }
+
+  /// Whether words follow it, and are not there yet.
+  fileprivate var takesWords: Bool { self == .search("") || self == .send("") }
 
   /// The options that mean nothing with it.
   fileprivate var useless: [String] {
@@ -164,6 +178,7 @@ extension Options.Command {
     case .follow: []
     case .unread: ["--narrow", "--count", "--log-out"]
     case .search: ["--log-out"]
+    case .send: ["--count", "--json", "--log-out"]
     }
   }
 }

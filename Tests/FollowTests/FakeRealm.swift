@@ -12,6 +12,8 @@ final class FakeRealm: @unchecked Sendable {
   private var isSilent = false
   private var refusal: LoopbackServer.Response?
   private var hidesMessages = false
+  private var posts: [String] = []
+  private var sendingAnswer: LoopbackServer.Response?
   private var waiting: [AsyncStream<Void>.Continuation] = []
   private var channels = [(name: "general", isMuted: false)]
   private var senderName = "Bo"
@@ -107,9 +109,31 @@ final class FakeRealm: @unchecked Sendable {
       lock.withLock { released += 1 }
       return FakeRealm.success("")
     case ("GET", "/api/v1/messages"): return lock.withLock { page(request) }
+    case ("POST", "/api/v1/messages"): return take(request)
     case ("GET", "/api/v1/events"): return await poll(request)
     default: return .init(status: 404)
     }
+  }
+
+  /// What users have sent: "4/lunch: text".
+  var sent: [String] { lock.withLock { posts } }
+
+  /// From now on the server answers every message that is sent with this; `nil`: it takes them.
+  func answerSending(with answer: LoopbackServer.Response?) { change { $0.sendingAnswer = answer } }
+
+  private func take(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
+    if let answer = lock.withLock({ sendingAnswer }) { return answer }
+    let form = request.form
+    let text = form?["content"] ?? ""
+    change { realm in
+      realm.posts.append("\(form?["to"] ?? "")/\(form?["topic"] ?? ""): \(text)")
+      realm.messages.append(Sent(text: text, fields: ["sender_id": "7"]))
+      let message = FakeRealm.message(realm.messages.count, realm.messages.last ?? Sent(text: ""))
+      realm.tell(
+        #""type":"message","flags":["read"],"message":\#(message),"#
+          + #""local_message_id":"\#(form?["local_id"] ?? "")""#)
+    }
+    return FakeRealm.success(#""id":\#(lock.withLock { messages.count })"#)
   }
 
   private static func success(_ fields: String) -> LoopbackServer.Response {
