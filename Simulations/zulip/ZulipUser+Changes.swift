@@ -85,6 +85,9 @@ extension ZulipUser {
     if let aside = outbox.setAside.first(where: { outbox.canDiscard($0.ticket) }) {
       actions.append(.decides(.discarded(aside.ticket)))
     }
+    if let uncertain = outbox.uncertain.first {
+      actions.append(.decides(.discarded(uncertain.ticket)))
+    }
     return actions
   }
 
@@ -106,10 +109,9 @@ extension ZulipUser {
   // MARK: What is shown
 
   /// Each row of a window shows the confirmed message with what the user has done since, in order.
-  /// Nothing here is idempotent by chance: what is uncertain would stay so for ever.
   func objectionToWhatIsShown(_ client: Body, _ store: Store) -> UserObjection? {
     guard let outbox = client.local?.outbox else { return nil }
-    if let uncertain = outbox.uncertain.first {
+    if let uncertain = outbox.uncertain.first(where: { ZulipUser.isHarmlessTwice($0.change) }) {
       return UserObjection(.input, "what may be repeated is not uncertain", "\(uncertain)")
     }
     if outbox.pending.isEmpty { return nil }
@@ -132,6 +134,11 @@ extension ZulipUser {
       }
     }
     return nil
+  }
+
+  /// Whether a second copy changes nothing. A move that takes others along may find others.
+  private static func isHarmlessTwice(_ change: ZulipChange) -> Bool {
+    if case .edit(_, let edit) = change, edit.topic != nil { edit.moves == .one } else { true }
   }
 
   /// The message as its user has changed it; `nil`: deleted.

@@ -203,13 +203,69 @@ private enum Errand: Mutation, Equatable, Storable {
     try desk.wait()
     try desk.fail(.timedOut)
     try desk.wait()
-    #expect(desk.sent == ["flag +ada"], "it is sent again before the next")
-    try desk.answer(.refused(MutationRefusal(MutationID(2), RejectionCode("NO"))))
-    #expect(desk.state(uncertain) == .uncertain)
     #expect(desk.sent == ["letter bo"])
     try desk.answer(.refused(MutationRefusal(MutationID(3), RejectionCode("NO"))))
+    #expect(desk.stages == ["#1 letter ada uncertain 1", "#2 flag +ada sent 2"])
+    #expect(desk.sent == ["flag +ada"])
+    try desk.answer(.refused(MutationRefusal(MutationID(2), RejectionCode("NO"))))
+    #expect(desk.state(uncertain) == .uncertain)
     #expect(desk.stages == ["#1 letter ada uncertain 1"])
     #expect(desk.local.outbox.setAside.count == 2)
+    try desk.restart()
+    #expect(desk.local.outbox.setAside.count == 2, "what is saved can be read")
+  }
+
+  /// A proxy, say, that stumbles on one change.
+  @Test func `a change that never gets an answer holds up no other, and can be given up`() throws {
+    var desk = Desk()
+    let stuck = try desk.make(.flag("ada", isSet: true))
+    for number in 1...3 {
+      try desk.make(.letter("\(number)"))
+      try desk.fail(.serverFault)
+      try desk.wait()
+      #expect(desk.sent == ["letter \(number)"])
+      try desk.answer()
+      #expect(desk.sent == ["flag +ada"], "then it is tried again")
+    }
+    #expect(!desk.local.outbox.canDiscard(stuck), "it is out")
+    try desk.fail(.serverFault)
+    #expect(desk.local.outbox.canDiscard(stuck))
+    desk.feed(.discarded(stuck))
+    #expect(desk.state(stuck) == .discarded)
+  }
+
+  enum Decision: CaseIterable { case discard, edit, throwing, retry }
+
+  /// Otherwise it is sent a second time.
+  @Test(arguments: Decision.allCases)
+  func `a letter that is out keeps its mark, whatever becomes of those before it`(
+    decision: Decision
+  ) throws {
+    var desk = Desk()
+    try desk.make(.letter("ada"))
+    let behind = try desk.make(.letter("ada"))
+    try desk.fail(.timedOut)
+    let refused = try desk.make(.letter("cy"))
+    try desk.wait()
+    try desk.answer(.refused(MutationRefusal(MutationID(2), RejectionCode("NO"))))
+    let out = try desk.make(.letter("bo"))
+    #expect(desk.sent == ["letter bo"])
+    switch decision {
+    case .discard: desk.feed(.discarded(behind))
+    case .edit: desk.feed(.edited(behind, .letter("ada")))
+    case .throwing:
+      desk.local.confirm(["moved ada": true], echo: nil)
+      desk.feed(.heldBack(false))
+    case .retry:
+      desk.local.confirm(["moved cy": true], echo: nil)
+      desk.feed(.retried(refused))
+    }
+    desk.save()
+    #expect(!desk.local.outbox.canDiscard(out) && !desk.local.outbox.canEdit(out))
+    let count = desk.push?.id
+    try desk.answer()
+    #expect(desk.local.outbox.pending.contains { $0.ticket == out && $0.isAccepted })
+    #expect(desk.push?.id == count || desk.sent != ["letter bo"])
   }
 
   @Test func `a letter that waits for the disk gives way if it can no longer be sent`() throws {

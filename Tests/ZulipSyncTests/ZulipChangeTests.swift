@@ -157,6 +157,52 @@ import UpdateMachine
     #expect(refusal(Edit(content: "x", topic: "y")) == nil)
   }
 
+  @Test func `of a message that is not held, the lists hear nothing`() throws {
+    let account = try Self.account()
+    let other = MessageID(5)
+    let wave = ZulipConnection.Emoji("wave", code: "1f44b", type: "unicode_emoji")
+    let after = try Self.shown(
+      .flag([other], .starred, isSet: true), .react(other, wave, isSet: true), .delete(other),
+      in: account)
+    let list = account.list(ZulipNarrow([.init("is", .text("starred"))]))
+    #expect(after.lists.list(of: list)?.knowledge.contains(other) == true)
+  }
+
+  // MARK: Confirming
+
+  @Test func `an event that says what was wanted confirms it`() throws {
+    let account = try Self.account()
+    func shows(_ change: ZulipChange, _ event: String) throws -> Bool {
+      account.shows(change, after: try ZulipEvent(event))
+    }
+    let edited =
+      #"{"type":"update_message","message_id":9,"message_ids":[9],"rendering_only":false,"#
+      + #""edit_timestamp":1,"flags":[],"content":"new","rendered_content":"<p>new</p>"}"#
+    #expect(try shows(.edit(Self.nine, Edit(content: "new \n")), edited))
+    #expect(try !shows(.edit(Self.nine, Edit(content: "old")), edited))
+    #expect(try !shows(.edit(MessageID(8), Edit(content: "new")), edited))
+    let moved =
+      #"{"type":"update_message","message_id":9,"message_ids":[9],"rendering_only":false,"#
+      + #""edit_timestamp":1,"flags":[],"stream_id":3,"orig_subject":"lunch","subject":"Soup"}"#
+    #expect(try shows(.edit(Self.nine, Edit(topic: "Soup")), moved))
+    #expect(try !shows(.edit(Self.nine, Edit(topic: "Soup", channel: ChannelID(4))), moved))
+    #expect(try !shows(.edit(Self.nine, Edit(content: "x", topic: "Soup")), moved))
+    let starred = #"{"type":"update_message_flags","op":"add","flag":"starred","messages":[9]}"#
+    #expect(try shows(.flag([Self.nine], .starred, isSet: true), starred))
+    #expect(try !shows(.flag([Self.nine], .starred, isSet: false), starred))
+    #expect(try !shows(.flag([Self.nine, MessageID(8)], .starred, isSet: true), starred))
+    let deleted = #"{"type":"delete_message","message_ids":[9]}"#
+    #expect(try shows(.delete(Self.nine), deleted) && !shows(.delete(MessageID(8)), deleted))
+    let wave = ZulipConnection.Emoji("wave", code: "1f44b", type: "unicode_emoji")
+    for (user, isMine) in [(7, true), (50, false)] {
+      let reacted =
+        #"{"type":"reaction","op":"add","message_id":9,"user_id":\#(user),"#
+        + #""emoji_name":"wave","emoji_code":"1f44b","reaction_type":"unicode_emoji"}"#
+      #expect(try shows(.react(Self.nine, wave, isSet: true), reacted) == isMine)
+      #expect(try !shows(.react(Self.nine, wave, isSet: false), reacted))
+    }
+  }
+
   // MARK: Merging and undoing
 
   @Test func `what comes later counts, and flags are set together`() {
@@ -182,6 +228,8 @@ import UpdateMachine
       (.react(a, wave, isSet: true), .react(b, wave, isSet: true), nil),
       (.edit(a, Edit(content: "x")), .edit(a, Edit(content: "y")), .edit(a, Edit(content: "y"))),
       (.edit(a, Edit(content: "x")), .delete(a), .delete(a)),
+      (.edit(a, Edit(content: "x")), .edit(a, Edit()), .edit(a, Edit(content: "x"))),
+      (.edit(a, Edit(content: "x", topic: "y")), .edit(a, Edit(content: "x", topic: "y")), nil),
       (.edit(a, Edit(topic: "x")), .edit(a, Edit(topic: "y")), nil),
       (.edit(a, Edit(content: "x")), .edit(b, Edit(content: "y")), nil),
     ]
@@ -206,6 +254,10 @@ import UpdateMachine
     #expect(object(.direct([UserID(8), UserID(9)])) == object(.direct([UserID(9), UserID(8)])))
     let sends = ZulipChange.send(ZulipOutgoing(.direct([]), "x"))
     #expect(!sends.isIdempotent && ZulipChange.delete(Self.nine).isIdempotent)
+    var move = Edit(topic: "Soup")
+    #expect(ZulipChange.edit(Self.nine, move).isIdempotent)
+    move.moves = .all  // A second copy may find others there.
+    #expect(!ZulipChange.edit(Self.nine, move).isIdempotent)
   }
 
   @Test func `only what has changed is taken back`() throws {

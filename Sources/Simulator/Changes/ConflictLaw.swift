@@ -27,6 +27,9 @@ package protocol ConflictLaw {
   /// default: the law keeps no order, or changes have no marks.
   var order: [Change.Mark]? { get }
 
+  /// Whether only changes of one object are made in the user's order; by default all are.
+  var ordersOnlyObjects: Bool { get }
+
   /// Whether the confirmed state contains a change, or what has rightly taken its place.
   func isConfirmed(_ made: Made, _ book: Book) -> Bool
 
@@ -42,6 +45,7 @@ extension ConflictLaw {
   package func objectionToServer(_ book: Book) -> UserObjection? { nil }
   package func copies(of made: Made) -> (found: Int, maximum: Int) { (0, .max) }
   package var order: [Change.Mark]? { nil }
+  package var ordersOnlyObjects: Bool { false }
   package func canOverrule(_ made: Made, _ book: Book) -> Bool { false }
   package func canAcknowledge(_ made: Made) -> Bool { true }
 }
@@ -105,15 +109,16 @@ enum ChangeOracle {
     if let mark = found.first(where: { !known.contains($0) }) {
       return UserObjection(.input, "the server makes what was made, as it was", "\(mark): \(found)")
     }
-    var last = -1
+    var last: [Law.Change.Object?: Int] = [:]  // It is never iterated.
     for made in book.made where made.sends == 1 && !made.isDiscarded && !made.hasMoved {
       for mark in made.change.marks {
         guard let place = found.firstIndex(of: mark) else { continue }
-        if place < last {
+        let object = law.ordersOnlyObjects ? made.change.object : nil
+        if place < last[object] ?? -1 {
           return UserObjection(
             .input, "\(made.change) is made after all that was before it", "\(found)")
         }
-        last = place
+        last[object] = place
       }
     }
     return nil

@@ -1,7 +1,8 @@
 internal import UpdateMachine
 
 /// The law of a server that cannot tell a second copy from the first: each post that was accepted
-/// stands, as often as it was sent at the most. Those that were sent once are in the user's order.
+/// stands, as often as it was sent at the most. Those that were sent once are in the user's order,
+/// channel by channel: what waits for one channel does not hold up the others.
 package struct PostsLaw: ConflictLaw {
   package typealias Change = PostChange
 
@@ -31,6 +32,8 @@ package struct PostsLaw: ConflictLaw {
   }
 
   package var order: [Int64]? { entries(in: truth.state) }
+
+  package var ordersOnlyObjects: Bool { true }
 
   package func isConfirmed(_ made: Made, _ book: Book) -> Bool {
     entries(in: model.state).contains(made.change.post.entry)

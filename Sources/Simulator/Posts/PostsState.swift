@@ -93,6 +93,9 @@ package struct PostChange: Mutation, Hashable {
 
   package var size: Int64 { 1 }
 
+  /// Its channel.
+  package var object: Int? { post.channel }
+
   package func apply(to state: inout PostsState) throws(Closed) {
     guard state.isOpen(post.channel) else { throw Closed() }
     state.add(post)

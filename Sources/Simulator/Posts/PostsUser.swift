@@ -104,6 +104,8 @@ package struct PostsUser: ReconsideringUser {
     to change: PostChange, from before: Body, to after: Body
   ) {
     memory.edit(old.tickets, to: change)
+    // Those of its new channel did not wait for it.
+    if old.change.object != change.object { memory.noteMove(of: old.tickets) }
     answered.removeAll { $0.ticket == ticket }
   }
 

@@ -204,11 +204,13 @@ extension SyncClient {
         for index in first..<batch.count {
           guard let event = batch.event(at: index) else { continue }
           let last = model.confirmation.last
+          let before = local?.outbox.isEmpty == false ? model.state : nil
           try model.apply(event)
-          local?.confirm(by: event, in: model, after: earlier)
+          local?.confirm(by: event, in: model, since: last, from: before, after: earlier)
           if model.confirmation.last != last { earlier = model.state }
           hasEvents = true
         }
+        if hasEvents { local?.confirm(model.state, echo: nil) }
       } catch {
         return tell(.failed(id, .modelRefused), at: now, &effects)
       }
@@ -258,16 +260,24 @@ extension SyncClient {
 }
 
 extension LocalChanges {
-  /// Confirms mutations by one event that the confirmed state has taken. `earlier`: the state when
-  /// mutations were last confirmed, or before the batch. One mutation may have several events, of
-  /// which the last confirms it.
+  /// Confirms mutations by one event that the confirmed state has taken. One mutation may have
+  /// several events, of which the last confirms it. An event that confirms none leaves the view for
+  /// the end of the batch.
+  ///
+  /// - Parameters:
+  ///   - last: how far the state before the event had run the client's mutations.
+  ///   - before: that state; `nil`: the outbox is empty.
+  ///   - earlier: the state when mutations were last confirmed, or before the batch.
   @inlinable
   mutating func confirm<Model: SyncModel>(
-    by event: Model.Event, in model: Model, after earlier: Change.State
+    by event: Model.Event, in model: Model, since last: MutationID, from before: Change.State?,
+    after earlier: Change.State
   ) where Model.Change == Change {
-    if let ticket = model.echo(in: event) {
+    let ticket = model.echo(in: event) ?? outbox.ticket { model.shows($0, after: event) }
+    if let ticket {
+      if let before { confirm(before, echo: nil) }
       confirm(model.state, echo: ticket) { model.overrules($0) }
-    } else {
+    } else if model.confirmation.last != last {
       let confirmation = model.confirmation
       confirm(
         model.state, through: confirmation.last, refusal: confirmation.refusal, after: earlier)

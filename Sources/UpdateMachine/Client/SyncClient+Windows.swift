@@ -127,10 +127,13 @@ extension SyncClient {
   @usableFromInline
   var shownLists: Lists? {
     guard case .model(let model) = _holding else { return nil }
-    guard Change.isPossible, let outbox = _local?.outbox, !outbox.pending.isEmpty,
-      Model.lists(in: model.state) != nil
+    guard Change.isPossible, let local = _local, !local.outbox.pending.isEmpty,
+      let confirmed = Model.lists(in: local.view.confirmed)
     else { return model.lists }
-    return Model.lists(in: outbox.replayed(over: model.state)) ?? model.lists
+    // A list may have been opened since the view was made.
+    let isLevel = confirmed.revision == model.lists.revision && !local.outbox.isReplayDue
+    let state = isLevel ? local.view.state : local.outbox.replayed(over: model.state)
+    return Model.lists(in: state) ?? model.lists
   }
 
   /// The view through a window; `nil`: the window is not open.

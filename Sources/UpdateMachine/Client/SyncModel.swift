@@ -62,6 +62,12 @@ public protocol SyncModel<Event, Snapshot>: Sendable {
   /// knows no IDs, an event with the client's own name for a change confirms it.
   func echo(in event: Event) -> MutationTicket?
 
+  /// Whether this event, which the state has taken, shows that the server has run a change of the
+  /// client that has left. By default none does. It serves servers that know no IDs and name a
+  /// change in no event: without it, an accepted change is shown over the server's result until an
+  /// answer to a later poll. Where two changes look alike, either may be confirmed.
+  func shows(_ change: Change, after event: Event) -> Bool
+
   /// Whether a change of the client has no effect in this state, for good, although its server has
   /// it. By default none is. Such a change ends as ``MutationState/overruled``, and not as
   /// acknowledged. Asked when a change is confirmed, as long as no earlier one of its object is
@@ -132,6 +138,9 @@ extension SyncModel {
 
   @inlinable
   public func echo(in event: Event) -> MutationTicket? { nil }
+
+  @inlinable
+  public func shows(_ change: Change, after event: Event) -> Bool { false }
 
   @inlinable
   public func overrules(_ change: Change) -> Bool { false }

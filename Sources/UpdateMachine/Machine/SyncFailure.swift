@@ -61,9 +61,16 @@ extension RejectionCode: CustomStringConvertible {
       "The change could not be read for a while, and may be at the server. Retry or discard it."
     case .tooLarge:
       "The change is too large for the server. Discard it, and make a smaller one."
-    default: "The server's code is \(text). Its documentation says what helps."
+    default:
+      isProse
+        ? "The server refuses it in words of its own."
+        : "The server's code is \(text). Its documentation says what helps."
     }
   }
+
+  /// Whether it is a text for the user, who made the request that it may quote. No description shows
+  /// that.
+  fileprivate var isProse: Bool { text.utf8.contains(UInt8(ascii: " ")) }
 }
 
 extension SyncFailure: CustomStringConvertible {
@@ -77,7 +84,8 @@ extension SyncFailure: CustomStringConvertible {
     case .unauthorized: "unauthorized"
     case .unsupported: "unsupported"
     case .expired: "expired"
-    case .rejected(let code): code.text.isEmpty ? "rejected" : "rejected(\(code.text))"
+    case .rejected(let code) where code.text.isEmpty || code.isProse: "rejected"
+    case .rejected(let code): "rejected(\(code.text))"
     case .malformed: "malformed"
     case .modelRefused: "modelRefused"
     }

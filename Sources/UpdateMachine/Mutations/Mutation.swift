@@ -58,10 +58,11 @@ public protocol Mutation<State>: Sendable {
   /// state is thrown away.
   func apply(to state: inout State) throws(Refusal) -> Value
 
-  /// Whether a second copy has no effect at a server that recognises none
-  /// (``MutationDelivery/atMostOnce``), even if it comes late. Then a mutation without an answer is
-  /// sent again, and not uncertain: setting a flag twice is setting it once, sending a letter twice
-  /// is not. By default `false`. Not asked with other deliveries.
+  /// Whether a second copy does no harm at a server that recognises none
+  /// (``MutationDelivery/atMostOnce``). Then a mutation without an answer is sent again, and not
+  /// uncertain: setting a flag twice is setting it once, sending a letter twice is not. A copy that
+  /// comes late may bring back what was changed since. By default `false`. Not asked with other
+  /// deliveries.
   var isIdempotent: Bool { get }
 
   /// Whether a value of this type can exist. False for `Never`, the mutation of a model without

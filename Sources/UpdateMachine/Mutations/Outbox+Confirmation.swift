@@ -198,7 +198,7 @@ extension Outbox {
     if countsIDs {
       takeBackIDs(above: refusal.id)
     } else {
-      lastID = queue.reduce(refusal.id) { max($0, $1.id ?? .none) }
+      lastID = queue.reduce(max(refusal.id, knownRefusal)) { max($0, $1.id ?? .none) }
       lastID = unreadable.reduce(lastID) { max($0, $1.id ?? .none) }
     }
     for earlier in 0..<index where sendsInBatches {
@@ -300,7 +300,8 @@ extension Outbox {
   }
 
   /// Whether the app may discard it: it is refused, uncertain, or has not left. A mutation that has
-  /// left cannot be called back.
+  /// left cannot be called back. But where each is sent alone, one that would only be sent again
+  /// may be given up.
   package func canDiscard(_ ticket: MutationTicket) -> Bool {
     guard let index = index(of: ticket) else {
       return refused.contains { $0.tickets.contains(ticket) } || isUnreadable(ticket)
@@ -308,7 +309,8 @@ extension Outbox {
     switch queue[index].stage {
     case .unsent, .uncertain: return true
     case .marked(let id): return !isOut(id)
-    case .sent, .accepted: return false
+    case .sent(let id): return !sendsInBatches && !isOut(id)
+    case .accepted: return false
     }
   }
 

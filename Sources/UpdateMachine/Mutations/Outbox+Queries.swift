@@ -13,7 +13,7 @@ extension Outbox {
     refused.reduce(queue.reduce(0) { $0 + $1.change.boundedSize }) { $0 + $1.change.boundedSize }
   }
 
-  package var isEmpty: Bool { queue.isEmpty && refused.isEmpty && unreadable.isEmpty }
+  @usableFromInline package var isEmpty: Bool { queue.isEmpty && refused.isEmpty && unreadable.isEmpty }
 
   /// The state in which a mutation is made: the confirmed one, with all pending ones ahead of it.
   /// O(pending).
@@ -90,10 +90,18 @@ extension Outbox {
   /// Whether the server has answered the last push with ``PushAnswer/behind``.
   @usableFromInline var isBehind: Bool { sending.isBehind }
 
+  /// The first mutation that has left and that an event shows; `nil`: none. Only for servers without
+  /// IDs.
+  @usableFromInline
+  func ticket(shownBy isShown: (Change) -> Bool) -> MutationTicket? {
+    guard !countsIDs else { return nil }
+    return queue.first { !hasNeverLeft($0) && isShown($0.change) }?.ticket
+  }
+
   /// Whether a pull should bring news: a push was answered since the last pull was asked for, and
   /// what the server has accepted is not confirmed.
   @usableFromInline package var wantsPull: Bool {
-    sending.wantsPull && (sending.isBehind || queue.first?.isAccepted == true)
+    sending.wantsPull && (sending.isBehind || queue.contains { $0.isAccepted })
   }
 
   /// The present version. It counts every change that must be durable.

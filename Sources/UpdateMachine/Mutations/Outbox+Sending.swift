@@ -102,21 +102,25 @@ extension Outbox {
     return start..<end
   }
 
-  /// The first mutation that can be sent alone: it may depend on none that is refused, and on none
-  /// before it that is uncertain, that throws, or that waits for such a one.
+  /// The next mutation that can be sent alone: it may depend on none that is refused, and on none
+  /// before it that is uncertain, that throws, or that waits for such a one. What has been out
+  /// without an answer comes after all others, so that one that never gets an answer does not hold
+  /// them up.
   @usableFromInline
   var nextAlone: Int? {
     var held: [Int] = []
+    var again: Int?
     for index in queue.indices where !queue[index].isAccepted {
       let pending = queue[index]
       let isHeld =
         pending.isUncertain || pending.refusal != nil && !pending.isSent
         || held.contains { pending.change.mayDepend(on: queue[$0].change) }
         || refused.contains { pending.change.mayDepend(on: $0.change) }
-      guard isHeld else { return index }
+      if !isHeld, !pending.isSent { return index }
+      if !isHeld, again == nil { again = index }
       held.append(index)
     }
-    return nil
+    return again
   }
 
   /// Gives IDs to the mutations that have none. They may leave once that is durable.
@@ -135,11 +139,12 @@ extension Outbox {
   /// ID. It is updated before another mutation gets the ID and leaves. O(log n) plus one step for
   /// each: they are the last of those with IDs.
   ///
-  /// IDs that the server does not count may be in any order: O(n).
+  /// IDs that the server does not count may be in any order: O(n). Where each is sent alone, the one
+  /// that is out may stand behind those that change, and keeps its ID.
   mutating func unmark(from start: Int = 0) {
     guard countsIDs else {
       for index in queue.indices.dropFirst(start).reversed() {
-        guard case .marked(let id) = queue[index].stage else { continue }
+        guard case .marked(let id) = queue[index].stage, !isOut(id) else { continue }
         queue[index].stage = .unsent
         if id == lastID { lastID = id.previous }
       }
@@ -160,7 +165,7 @@ extension Outbox {
   /// Takes the IDs back from marked mutations before a place: another goes ahead of them.
   private mutating func unmark(before end: Int) {
     for index in queue.indices.prefix(end) {
-      guard case .marked(let id) = queue[index].stage else { continue }
+      guard case .marked(let id) = queue[index].stage, !isOut(id) else { continue }
       queue[index].stage = .unsent
       if id == lastID { lastID = id.previous }
     }

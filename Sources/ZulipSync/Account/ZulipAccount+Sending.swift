@@ -97,7 +97,13 @@ extension ZulipAccountSource {
         message.recipient, message.content,
         echo: stateSource.queue.current.map { .init(queue: $0, localID: local.text) },
         within: ceiling)
-    case .edit(let id, let edit): try await connection.edit(id, edit, within: ceiling)
+    case .edit(let id, let edit):
+      do throws(ZulipFailure) {
+        try await connection.edit(id, edit, within: ceiling)
+      } catch {
+        // An earlier copy may have done it, and the server not take a second one.
+        guard case .rejected = error.failure, try await isDone(edit, id) else { throw error }
+      }
     case .flag(let ids, let flag, let isSet):
       try await connection.setFlag(flag, of: ids, isSet: isSet, within: ceiling)
     case .delete(let id):
@@ -117,7 +123,22 @@ extension ZulipAccountSource {
     }
   }
 
-  /// Whether there is no such message, or it is out of the user's sight.
+  /// Whether a message is as an edit wants it.
+  private func isDone(
+    _ edit: ZulipConnection.Edit, _ id: MessageID
+  ) async throws(ZulipFailure) -> Bool {
+    do throws(ZulipFailure) {
+      let found = try await connection.message(id, form: .raw, within: ZulipSource.ceiling).message
+      return edit.content.map { ZulipAccount.isSame(found.content.text, $0) } ?? true
+        && (!edit.isMove || edit.isIn(found.place))
+    } catch {
+      guard case .rejected = error.failure else { throw error }
+      return false
+    }
+  }
+
+  /// Whether there is no such message, or it is out of the user's sight: the server does not say
+  /// which.
   private func isGone(_ id: MessageID) async throws(ZulipFailure) -> Bool {
     do throws(ZulipFailure) {
       _ = try await connection.message(id, form: .raw, within: ZulipSource.ceiling)

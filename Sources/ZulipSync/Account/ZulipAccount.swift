@@ -16,7 +16,7 @@ public import UpdateMachine
 /// whether it is unread, and where it is.
 public struct ZulipAccount: Sendable {
   /// Users, channels, settings, unread messages, and so on.
-  public private(set) var realm: ZulipState
+  public internal(set) var realm: ZulipState
   /// Messages, and the lists of those in each narrow.
   public var lists: MessageStore<ZulipMessageList>
   /// The form of all contents.

@@ -1,4 +1,4 @@
-import MessageSync
+internal import MessageSync
 import UpdateMachine
 
 // What a change shows before the server has confirmed it: the event that is expected. It never
@@ -90,12 +90,71 @@ extension ZulipUpdate {
 }
 
 extension ZulipAccount {
-  /// Applies an event that only a view shows. It is made from this state, so it can be applied.
+  /// Applies an event that only a view shows. It is made from this state, so it can be applied. Of
+  /// messages that are not held, the lists hear nothing: that would only make them uncertain.
   mutating func expect(_ event: ZulipEvent) {
     do throws(ZulipError) {
-      try apply(event)
+      try realm.apply(event)
     } catch {
       preconditionFailure("an expected event is malformed: \(error)")
     }
+    for change in event.changes(form) {
+      switch change {
+      case .flagged(let ids, let flags, let isSet):
+        lists.apply(.flagged(ids.filter { lists[$0] != nil }, flags, isSet: isSet))
+      case .deleted(let ids): lists.apply(.deleted(ids.filter { lists[$0] != nil }))
+      case .reacted(let id, _, _): if lists[id] != nil { lists.apply(change) }
+      case .new, .updated, .flaggedAll, .covered: lists.apply(change)
+      }
+    }
+  }
+
+  /// Whether a change is what this event says, so that the view need not show it any longer.
+  public func shows(_ change: ZulipChange, after event: ZulipEvent) -> Bool {
+    switch (change, event.kind) {
+    case (.edit(let id, let edit), .updated(let update)):
+      if let content = edit.content {
+        guard update.edit?.id == id, ZulipAccount.isSame(update.edit?.raw, content) else {
+          return false
+        }
+      }
+      guard edit.isMove else { return true }
+      return update.moved.contains(id) && edit.isIn(update.move?.target)
+    case (.delete(let id), .deleted(let ids)): return ids.contains(id)
+    case (.flag(let ids, let flag, let isSet), .flagged(let flagging)):
+      let flags = MessageFlags(zulip: flag.rawValue)
+      guard flagging.flags == flags, flagging.isSet == isSet else { return false }
+      // The server names only those that it changed.
+      return flagging.isAll
+        || ids.allSatisfy { id in
+          flagging.ids.contains(id) || lists[id].map { $0.flags.contains(flags) == isSet } ?? false
+        }
+    case (.react(let id, let emoji, let isSet), .reacted(let itsID, let reaction, let itsSet)):
+      return itsID == id && itsSet == isSet && reaction.user == realm.myself
+        && reaction.emoji == "\(emoji.type ?? ""):\(emoji.code ?? "")"
+    default: return false
+    }
+  }
+
+  /// Whether two contents are the same for the server, which drops whitespace at the end.
+  static func isSame(_ one: String?, _ other: String) -> Bool {
+    one?.trimmingSuffix(while: \.isWhitespace) == other.trimmingSuffix(while: \.isWhitespace)
+  }
+}
+
+extension ZulipConnection.Edit {
+  /// Whether a message there is where this moves it.
+  func isIn(_ place: MessagePlace?) -> Bool {
+    guard case .channel(let itsChannel, let itsTopic)? = place else { return false }
+    return channel ?? itsChannel == itsChannel
+      && topic.map { $0 == itsTopic.text } ?? true
+  }
+}
+
+extension String {
+  fileprivate func trimmingSuffix(while isTrimmed: (Character) -> Bool) -> Substring {
+    var rest = self[...]
+    while let last = rest.last, isTrimmed(last) { rest.removeLast() }
+    return rest
   }
 }

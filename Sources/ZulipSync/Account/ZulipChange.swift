@@ -10,10 +10,11 @@ public import UpdateMachine
 /// view have it, and no confirmed state does. A message that is sent has no ID yet: it is an echo
 /// (``ZulipEcho``).
 ///
-/// Only sending is never repeated by itself, because a second copy would be a second message
-/// (``MutationDelivery/atMostOnce``). All else is sent again until the server has answered. Changes
-/// of different things do not wait for each other: a message for its conversation, an edit for its
-/// message, a flag for earlier changes of that flag.
+/// A message is never sent again by itself, because a second copy would be a second message
+/// (``MutationDelivery/atMostOnce``). Nor is a move that takes others along: by then they may be
+/// others. All else is sent again until the server has answered. Changes of different things do not
+/// wait for each other: a message for its conversation, an edit for its message, a flag for earlier
+/// changes of that flag.
 public enum ZulipChange: Hashable, Sendable {
   /// Sends a message.
   case send(ZulipOutgoing)
@@ -55,19 +56,27 @@ extension ZulipChange: Mutation {
   private static var sizeOfRest: Int64 { 64 }
 
   /// What it is about, in words that nobody reads: a conversation, a message, a flag, or a message
-  /// with an emoji. All moves are about one thing, because one may take another's messages along.
+  /// with an emoji. All moves are about one thing, because one may take another's messages along. An
+  /// edit of content and place is about both.
   public var object: String? {
     switch self {
     case .send(let message): "conversation \(message.recipient.key)"
-    case .edit(let id, let edit): edit.isMove ? "moves" : "message \(id)"
+    case .edit(let id, let edit) where !edit.isMove: "message \(id)"
+    case .edit(_, let edit): edit.content == nil ? "moves" : nil
     case .delete(let id): "message \(id)"
     case .flag(_, let flag, _): "flag \(flag.rawValue)"
-    case .react(let id, let emoji, _): "reaction \(id) \(emoji.name) \(emoji.code ?? "")"
+    case .react(let id, let emoji, _): "reaction \(id) \(emoji.name)"
     }
   }
 
-  /// All but sending.
-  public var isIdempotent: Bool { if case .send = self { false } else { true } }
+  /// All but sending, and moving others along.
+  public var isIdempotent: Bool {
+    switch self {
+    case .send: false
+    case .edit(_, let edit): !edit.isMove || edit.moves == .one
+    case .delete, .flag, .react: true
+    }
+  }
 
   /// Applies the event that is expected. A message that is not held shows no change.
   public func apply(to account: inout ZulipAccount) throws(ZulipOutgoing.Refusal) {
@@ -90,7 +99,7 @@ extension ZulipChange: Mutation {
   /// Of two changes of one thing the later one counts. Flags of several messages are set in one
   /// request.
   public func coalesced(with later: ZulipChange) -> ZulipChange? {
-    guard object == later.object else { return nil }
+    guard let object, object == later.object else { return nil }
     switch (self, later) {
     case (.flag(let ids, let flag, let isSet), .flag(let laterIDs, _, let isSetLater)):
       if Set(ids) == Set(laterIDs) { return later }
@@ -99,14 +108,16 @@ extension ZulipChange: Mutation {
       }
       return .flag(ids + laterIDs.filter { !ids.contains($0) }, flag, isSet: isSet)
     case (.react, .react): return later
-    case (.edit(_, let edit), .edit): return edit.isMove ? nil : later
+    case (.edit(_, let edit), .edit(_, let laterEdit)):
+      if edit.isMove { return nil }
+      return laterEdit.content == nil ? self : later
     case (.edit, .delete): return later
     default: return nil
     }
   }
 
   /// The most messages whose flags are changed in one request, so that it stays small.
-  private static var idsMaximum: Int { 1_000 }
+  private static var idsMaximum: Int { 200 }
 
   /// What only the user has can be undone: flags and reactions. Others may have changed or answered
   /// what is edited, moved or sent.

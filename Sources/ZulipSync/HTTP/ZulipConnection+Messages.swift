@@ -202,7 +202,8 @@ extension ZulipConnection {
     form.add("flag", .text(flag.rawValue))
     return try await ask(.post, "messages/flags", form, within: deadline) {
       answer throws(ZulipError) in
-      try answer.numbers("messages").map { MessageID($0) }
+      // Without the list it is a success all the same.
+      answer.has("messages") ? try answer.numbers("messages").map { MessageID($0) } : []
     }
   }
 }
