@@ -13,7 +13,8 @@ extension Outbox {
     refused.reduce(queue.reduce(0) { $0 + $1.change.boundedSize }) { $0 + $1.change.boundedSize }
   }
 
-  @usableFromInline package var isEmpty: Bool { queue.isEmpty && refused.isEmpty && unreadable.isEmpty }
+  @usableFromInline
+  package var isEmpty: Bool { queue.isEmpty && refused.isEmpty && unreadable.isEmpty }
 
   /// The state in which a mutation is made: the confirmed one, with all pending ones ahead of it.
   /// O(pending).
