@@ -92,8 +92,7 @@ import UpdateMachine
       directives == [
         "# Incarnation 3 of client 2; moments are the run's.",
         "at 1min started",
-        "# Left out, since the language has no words for it: at 60100ms "
-          + "failed 1 rejected(two words)",
+        "# Left out, since the language has no words for it: at 60100ms failed 1 rejected",
         "at 61s failed 1 rejected ONE",
       ])
     #expect(Transcript(of: 0, trace) == nil)
