@@ -68,8 +68,8 @@ extension RejectionCode: CustomStringConvertible {
     }
   }
 
-  /// Whether it is a text for the user, who made the request that it may quote. No description shows
-  /// that.
+  /// Whether it is a text for the user, who made the request that it may quote. No description
+  /// shows that.
   fileprivate var isProse: Bool { text.utf8.contains(UInt8(ascii: " ")) }
 }
 

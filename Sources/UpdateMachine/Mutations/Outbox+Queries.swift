@@ -91,8 +91,8 @@ extension Outbox {
   /// Whether the server has answered the last push with ``PushAnswer/behind``.
   @usableFromInline var isBehind: Bool { sending.isBehind }
 
-  /// The first mutation that has left and that an event shows; `nil`: none. Only for servers without
-  /// IDs.
+  /// The first mutation that has left and that an event shows; `nil`: none. Only for servers
+  /// without IDs.
   @usableFromInline
   func ticket(shownBy isShown: (Change) -> Bool) -> MutationTicket? {
     guard !countsIDs else { return nil }

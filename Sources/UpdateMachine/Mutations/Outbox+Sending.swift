@@ -139,8 +139,8 @@ extension Outbox {
   /// ID. It is updated before another mutation gets the ID and leaves. O(log n) plus one step for
   /// each: they are the last of those with IDs.
   ///
-  /// IDs that the server does not count may be in any order: O(n). Where each is sent alone, the one
-  /// that is out may stand behind those that change, and keeps its ID.
+  /// IDs that the server does not count may be in any order: O(n). Where each is sent alone, the
+  /// one that is out may stand behind those that change, and keeps its ID.
   mutating func unmark(from start: Int = 0) {
     guard countsIDs else {
       for index in queue.indices.dropFirst(start).reversed() {

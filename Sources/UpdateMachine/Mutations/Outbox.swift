@@ -56,7 +56,8 @@ package struct Outbox<Change: Mutation>: Sendable {
   /// The next version of the app may have others.
   package var settings: OutboxSettings
 
-  /// The pending mutations, by rank. Those that may have left precede those that have not.
+  /// The pending mutations, by rank. Those that may have left precede those that have not, unless
+  /// each is sent alone.
   @usableFromInline var queue: [Pending] = []
   /// The mutations that were refused for good and wait for the app, by ticket.
   @usableFromInline var refused: [Refused] = []

@@ -56,8 +56,8 @@ extension ZulipChange: Mutation {
   private static var sizeOfRest: Int64 { 64 }
 
   /// What it is about, in words that nobody reads: a conversation, a message, a flag, or a message
-  /// with an emoji. All moves are about one thing, because one may take another's messages along. An
-  /// edit of content and place is about both.
+  /// with an emoji. All moves are about one thing, because one may take another's messages along.
+  /// An edit of content and place is about both.
   public var object: String? {
     switch self {
     case .send(let message): "conversation \(message.recipient.key)"

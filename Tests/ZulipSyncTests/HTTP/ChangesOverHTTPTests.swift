@@ -184,11 +184,12 @@ private final class Desk: Sendable {
   /// A poll that waits gets a sign of life soon.
   private func events(_ request: LoopbackServer.Request) async -> Response {
     let last = request.query["last_event_id"].flatMap { Int($0) } ?? -1
+    let clock = SystemClock()
     for _ in 1...5 {
       let news = state.change { $0.events.dropFirst(last + 1).joined(separator: ",") }
       if !news.isEmpty { return .events(news) }
       if request.query["dont_block"] == "true" { return .events() }
-      do { try await Task.sleep(for: .milliseconds(20)) } catch { return .events() }
+      do { try await clock.sleep(until: clock.now + .milliseconds(20)) } catch { return .events() }
     }
     return state.change { state in
       state.tell(#""type":"heartbeat""#)
