@@ -11,7 +11,7 @@ public import UpdateMachine
 /// (``ZulipEcho``).
 ///
 /// A message is never sent again by itself, because a second copy would be a second message
-/// (``MutationDelivery/atMostOnce``). Nor is a move that takes others along: by then they may be
+/// (`MutationDelivery.atMostOnce`). Nor is a move that takes others along: by then they may be
 /// others. All else is sent again until the server has answered. Changes of different things do not
 /// wait for each other: a message for its conversation, an edit for its message, a flag for earlier
 /// changes of that flag.
