@@ -27,14 +27,19 @@ extension ZulipTruth {
   ) throws(ChangeRefusal) -> Change? {
     let bytes = mutation.arguments.array?.compactMap { $0.int64.map { UInt8($0) } } ?? []
     var reader = ByteReader(bytes)
-    guard let change = try? ZulipChange(from: &reader) else { throw ChangeRefusal("unreadable") }
+    let change: ZulipChange
+    do throws(StoredFormError) {
+      change = try ZulipChange(from: &reader)
+    } catch {
+      preconditionFailure("\(error) in what this world's client has written")
+    }
     guard let event = try event(by: change) else { return .unchanged }
     // It takes no changes of which the user's clients would not be told.
     guard announcement(of: .made(event)) != nil else { throw ChangeRefusal("out of sight") }
     return .made(event)
   }
 
-  /// `nil`: there is nothing to change.
+  /// The event of a change; `nil` if everything is as the change wants it.
   private func event(by change: ZulipChange) throws(ChangeRefusal) -> RealmEvent? {
     switch change {
     case .send: throw ChangeRefusal("nobody sends here")

@@ -5,7 +5,7 @@ import UpdateMachine
 // reaches a confirmed state.
 
 extension ZulipChange {
-  /// The event by which the server would confirm it; `nil`: there is nothing to show, or it is
+  /// The event with which the server would confirm it; `nil` if nothing is shown, or if it is
   /// unknown what will change.
   func expectedEvent(in account: ZulipAccount) -> ZulipEvent? {
     switch self {
