@@ -23,6 +23,11 @@ package struct RealmEvent: Sendable {
   package struct Echo: Hashable, Sendable {
     package var queue: QueueID
     package var localID: String
+
+    package init(queue: QueueID, localID: String) {
+      self.queue = queue
+      self.localID = localID
+    }
   }
 
   package struct Edit: Sendable {

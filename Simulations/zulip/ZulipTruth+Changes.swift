@@ -5,8 +5,7 @@ package import UpdateMachine
 internal import ZulipServer
 package import ZulipSync
 
-// What the server makes of a client's changes, written from the realm alone. This world's clients
-// send no messages: the world `posts` is about that.
+// What the server makes of a client's changes, written from the realm alone.
 
 extension ZulipApp {
   package static func request(
@@ -15,8 +14,11 @@ extension ZulipApp {
     MutationPush(
       client: push.client, knownRefusal: push.knownRefusal,
       mutations: push.mutations.map { item in
-        let bytes = item.change.storedBytes.map { JSONValue(integerLiteral: Int64($0)) }
-        return NamedMutation(id: item.id, name: item.change.name, arguments: .array(bytes))
+        // The ticket first, for the server to name in the event of a message.
+        let numbers = [item.ticket.number] + item.change.storedBytes.map { UInt64($0) }
+        return NamedMutation(
+          id: item.id, name: item.change.name,
+          arguments: .array(numbers.map { JSONValue(integerLiteral: Int64($0)) }))
       })
   }
 }
@@ -25,13 +27,16 @@ extension ZulipTruth {
   package func change(
     by mutation: NamedMutation, of client: ClientID
   ) throws(ChangeRefusal) -> Change? {
-    let bytes = mutation.arguments.array?.compactMap { $0.int64.map { UInt8($0) } } ?? []
-    var reader = ByteReader(bytes)
+    let numbers = mutation.arguments.array?.compactMap(\.int64) ?? []
+    var reader = ByteReader(numbers.dropFirst().map { UInt8($0) })
     let change: ZulipChange
     do throws(StoredFormError) {
       change = try ZulipChange(from: &reader)
     } catch {
       preconditionFailure("\(error) in what this world's client has written")
+    }
+    if case .send(let message) = change {
+      return .made(try sending(message, as: "\(client.number).\(numbers.first ?? 0)"))
     }
     guard let event = try event(by: change) else { return .unchanged }
     // It takes no changes of which the user's clients would not be told.
@@ -42,7 +47,7 @@ extension ZulipTruth {
   /// The event of a change; `nil` if everything is as the change wants it.
   private func event(by change: ZulipChange) throws(ChangeRefusal) -> RealmEvent? {
     switch change {
-    case .send: throw ChangeRefusal("nobody sends here")
+    case .send: preconditionFailure("it has a local ID")
     case .flag(let ids, let flag, let isSet):
       let messages = ids.compactMap { realm.message($0.number) }
         .filter { realm.isVisible($0, to: ZulipTruth.me) }
@@ -77,6 +82,39 @@ extension ZulipTruth {
         message, to: edit.channel?.number ?? channel, topic: edit.topic ?? topic,
         edit.moves.rawValue, by: ZulipTruth.me, at: time, tellsGainers: false)
     }
+  }
+
+  /// The event of a message that the user sends. In a channel that the user does not follow, no
+  /// event tells of it.
+  private func sending(
+    _ message: ZulipOutgoing, as localID: String
+  ) throws(ChangeRefusal) -> RealmEvent {
+    let place: MessageLocation
+    switch message.recipient {
+    case .channel(let id, let topic):
+      guard let channel = realm.channel(id.number) else { throw ChangeRefusal("no such channel") }
+      guard !channel.isPrivate || channel.subscribers.contains(ZulipTruth.me) else {
+        throw ChangeRefusal("not yours")
+      }
+      place = .channel(id.number, topic: topic)
+    case .direct(let users):
+      place = .direct(Set(users.map(\.number) + [ZulipTruth.me]).sorted())
+    }
+    var event = realm.sending(
+      message.content, from: ZulipTruth.me, to: place, isRead: true, at: time)
+    if case .message(let sent, _) = event.kind {
+      let echo = RealmEvent.Echo(queue: QueueID("its own"), localID: localID)
+      event.kind = .message(sent, echo: echo)
+    }
+    return event
+  }
+
+  /// As the real server, answers with the ID of a message that was sent.
+  package func created(by change: Change) -> Int64? {
+    guard case .made(let event) = change, case .message(let message, .some) = event.kind else {
+      return nil
+    }
+    return message.id
   }
 
   private func visible(_ id: MessageID) throws(ChangeRefusal) -> RealmMessage {

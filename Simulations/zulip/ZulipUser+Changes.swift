@@ -55,7 +55,8 @@ extension ZulipUser {
     of id: MessageID, _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
   ) -> ZulipChange {
     let isSet = choices.happens(.users, 2, in: 3)
-    switch choices.draw(.users, below: 10) {
+    switch choices.draw(.users, below: 12) {
+    case 10, 11: return .send(anyMessage(client, truth, &choices))
     case 0, 1, 2: return .flag([id], .starred, isSet: isSet)
     case 3, 4:
       // One who has read a message has often read all before it.
@@ -73,6 +74,23 @@ extension ZulipUser {
       return .edit(id, edit)
     }
   }
+
+  /// A message whose text nobody else writes.
+  private func anyMessage(
+    _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
+  ) -> ZulipOutgoing {
+    let outbox = client.local?.outbox
+    let text =
+      ZulipUser.ownWord
+      + "\(outbox?.client.number ?? 0).\(outbox?.newestTicket.number ?? 0).\(truth.changeCount)"
+    let channel = ChannelID(choices.draw(.users, in: Int64(1)...4))
+    return choices.happens(.users, 1, in: 4)
+      ? ZulipOutgoing(.direct([UserID(9)]), text)
+      : ZulipOutgoing(.channel(channel, topic: choices.pick(.users, ["lunch", "soup"])), text)
+  }
+
+  /// What a text begins with that a client has sent.
+  private static let ownWord = "own "
 
   package mutating func tidy(_ client: Body) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
@@ -106,6 +124,15 @@ extension ZulipUser {
     return nil
   }
 
+  /// Nobody has asked to send a message again that may have arrived.
+  static func objectionToCopies(_ truth: ZulipTruth) -> UserObjection? {
+    for message in truth.realm.messages where message.text.hasPrefix(ownWord) {
+      let isTwice = truth.realm.messages.contains { $0.id < message.id && $0.text == message.text }
+      if isTwice { return UserObjection(.input, "it is sent once", "\(message.text) again") }
+    }
+    return nil
+  }
+
   // MARK: What is shown
 
   /// Each row of a window shows the confirmed message with what the user has done since, in order.
@@ -115,6 +142,13 @@ extension ZulipUser {
       return UserObjection(.input, "what may be repeated is not uncertain", "\(uncertain)")
     }
     if outbox.pending.isEmpty { return nil }
+    for pending in outbox.pending {
+      guard case .send(let message) = pending.change, case .accepted = pending.stage,
+        let held = store.messages.first(where: { $0.content.text == "<p>\(message.content)</p>" })
+      else { continue }
+      return UserObjection(
+        .honesty, "\(held.id) does not show twice", "its change, too: \(pending.ticket)")
+    }
     for window in client.windows where !client.looksOtherwise(window.id) {
       for case .item(let shown) in window.view?.rows ?? [] {
         guard let confirmed = store[shown.id] else { continue }
@@ -138,7 +172,11 @@ extension ZulipUser {
 
   /// Whether a second copy changes nothing. A move that takes others along may find others.
   private static func isHarmlessTwice(_ change: ZulipChange) -> Bool {
-    if case .edit(_, let edit) = change, edit.topic != nil { edit.moves == .one } else { true }
+    switch change {
+    case .send: false
+    case .edit(_, let edit): edit.topic == nil || edit.moves == .one
+    case .delete, .flag, .react: true
+    }
   }
 
   /// The message as its user has changed it; `nil`: deleted.

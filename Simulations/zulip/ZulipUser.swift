@@ -214,6 +214,7 @@ package struct ZulipUser: SimulatedUser {
       return UserObjection(.interval, "\(wrongRepair) is as the server says", "it was mended")
     }
     if let breach { return UserObjection(.budget, breach, "it was otherwise") }
+    if let objection = ZulipUser.objectionToCopies(truth) { return objection }
     if let objection = objectionToWhatIsShown(client, store) { return objection }
     let windows = client.windows
     if let right, right.position == position, right.windows == windows,

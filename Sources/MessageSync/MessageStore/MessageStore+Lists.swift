@@ -35,6 +35,12 @@ extension MessageStore: PartialLists {
     message(id, in: narrow)
   }
 
+  /// Whether a message is held and in memory, or an open list has a copy of it. O(lists).
+  @inlinable
+  package func shows(_ id: MessageID) -> Bool {
+    held[id] != nil || lists.contains { $0.value.copies[id] != nil }
+  }
+
   @inlinable
   public var revision: UInt64 { _revision }
 

@@ -81,7 +81,7 @@ extension PushAnswer {
       .array(ids.map { JSONValue(integerLiteral: Int64($0.number)) })
     }
     return switch self {
-    case .accepted: .object(JSONObject(of: ("result", "accepted")))
+    case .accepted, .created: .object(JSONObject(of: ("result", "accepted")))
     case .refused(let refusal):
       .object(JSONObject(of: ("result", "refused"), ("mutations", ids([refusal.id]))))
     case .acceptedOnly(let taken):

@@ -264,15 +264,18 @@ extension EventQueueServer: SimulatedServer {
 
   /// Runs every arrival: as on a real Zulip, a second copy is a second post.
   public mutating func push(_ push: MutationPush, at now: Moment) -> PushAnswer? {
+    var created: Int64?
     for mutation in push.mutations {
       do throws(ChangeRefusal) {
         guard let change = try truth.change(by: mutation, of: push.client) else { return nil }
+        created = truth.created(by: change)
         commit(change, at: now)
       } catch {
         return .refused(MutationRefusal(mutation.id, error.code))
       }
     }
-    return .accepted
+    guard push.mutations.count == 1, let created else { return .accepted }
+    return .created(created)
   }
 
   /// There is nothing to note: a refused client asks again under another ID.

@@ -23,7 +23,7 @@ extension SituationWatch {
 
   private func recognise(_ answer: PushAnswer, _ taken: Taken) {
     switch answer {
-    case .accepted: break
+    case .accepted, .created: break
     case .refused:
       let later = taken.after.pending.contains { $0.stage == .unsent }
       note(.refusalBeforeLaterChanges, if: later)
@@ -39,7 +39,7 @@ extension SituationWatch {
       old.first <= retry.last, retry.first <= old.last
     else { return }
     switch answer {
-    case .accepted: note(.acceptanceWhileRetryOut)
+    case .accepted, .created: note(.acceptanceWhileRetryOut)
     case .refused: note(.refusalWhileRetryOut)
     case .acceptedOnly, .behind, .tooLarge: break
     }

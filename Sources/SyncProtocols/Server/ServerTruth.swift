@@ -37,6 +37,10 @@ public protocol ServerTruth<Event, Snapshot>: Sendable {
     by mutation: NamedMutation, of client: ClientID
   ) throws(ChangeRefusal) -> Change?
 
+  /// The ID of what a change creates, with which the server answers the push of it
+  /// (`PushAnswer.created`); `nil`, the default: it only says that it has taken the push.
+  func created(by change: Change) -> Int64?
+
   /// Merges two events, `pending` first, into one with the same effect; `nil`, the default: the
   /// server does not merge them. Zulip merges changes of the same flag in the same direction.
   static func merged(_ pending: Event, _ newer: Event) -> Event?
@@ -56,6 +60,8 @@ extension ServerTruth {
   public func change(
     by mutation: NamedMutation, of client: ClientID
   ) throws(ChangeRefusal) -> Change? { nil }
+
+  public func created(by change: Change) -> Int64? { nil }
 
   public static func merged(_ pending: Event, _ newer: Event) -> Event? { nil }
 

@@ -101,6 +101,29 @@ extension SyncClient {
     _local?.handle(input, at: now, &effects.outbox)
   }
 
+  /// Takes the answer to a push. If the push created something, no event may tell of it where the
+  /// log says nothing: so lists that are only snapshots are read again.
+  @inlinable
+  mutating func pushAnswered(
+    _ id: RequestID, _ answer: PushAnswer, at now: Moment, _ effects: inout Effects
+  ) {
+    let isOut = _local?.outbox.isPushing(id) ?? false
+    tellOutbox(.answered(id, answer), at: now, &effects)
+    guard isOut, case .created = answer else { return }
+    confirmCreated()
+    planner.refreshSnapshots()
+  }
+
+  /// Acknowledges the changes of which the model holds what they created. A page may bring it before
+  /// its event, and before the answer to the push.
+  @inlinable
+  mutating func confirmCreated() {
+    guard case .model(let model) = _holding else { return }
+    while let ticket = _local?.outbox.heldMutation(where: { model.holds($0, created: $1) }) {
+      _local?.confirm(model.state, echo: ticket)
+    }
+  }
+
   /// Runs after every input. Starts the outbox with the machine, replays it over the confirmed
   /// state, and saves it. If push comes first, it also asks the log once a push was answered.
   @inlinable

@@ -130,7 +130,7 @@ where Sync.Batch.Event == Model.Event {
       snapshotArrived(
         id, snapshot, finger: finger, terms: terms, isComplete: isComplete, at: now, &effects)
     case .batchArrived(let id, let batch): batchArrived(id, batch, at: now, &effects)
-    case .pushAnswered(let id, let answer): tellOutbox(.answered(id, answer), at: now, &effects)
+    case .pushAnswered(let id, let answer): pushAnswered(id, answer, at: now, &effects)
     case .pageArrived(let id, let page): pageArrived(id, page)
     case .failed(let id, let failure, let hasLeft):
       failed(id, failure, hasLeft: hasLeft, at: now, &effects)
@@ -154,6 +154,7 @@ where Sync.Batch.Event == Model.Event {
   mutating func settle(since before: Look, at now: Moment, _ effects: inout Effects) {
     settledAt = now
     takeWaitingAnswers(at: now, &effects)
+    if effects.changes.contains(.model) { confirmCreated() }
     if Change.isPossible { settleOutbox(at: now, &effects) }
     if effects.outbox.push != nil {
       pushedFrom = finger

@@ -68,6 +68,11 @@ public protocol SyncModel<Event, Snapshot>: Sendable {
   /// answer to a later poll. Where two changes look alike, either may be confirmed.
   func shows(_ change: Change, after event: Event) -> Bool
 
+  /// Whether the state holds what a change of the client has created, under the server's ID for it
+  /// (``PushAnswer/created(_:)``). `false`, the default: only the log says so. Without it, something
+  /// new that a page brings before its event shows twice: as the change, and as what it created.
+  func holds(_ change: Change, created id: Int64) -> Bool
+
   /// Whether a change of the client has no effect in this state, for good, although its server has
   /// it. By default none is. Such a change ends as ``MutationState/overruled``, and not as
   /// acknowledged. Asked when a change is confirmed, as long as no earlier one of its object is
@@ -141,6 +146,9 @@ extension SyncModel {
 
   @inlinable
   public func shows(_ change: Change, after event: Event) -> Bool { false }
+
+  @inlinable
+  public func holds(_ change: Change, created id: Int64) -> Bool { false }
 
   @inlinable
   public func overrules(_ change: Change) -> Bool { false }

@@ -10,9 +10,10 @@ extension Outbox {
     sending.status = .resting
     sending.wantsPull = true
     switch answer {
-    case .accepted:
+    case .accepted, .created:
       raiseBatchLimit()
       accept(through: push.last, from: push.first, at: now)
+      if case .created(let id) = answer { noteCreated(id, by: push) }
       // Otherwise it would be uncertain after a restart.
       if !countsIDs {
         changed()
@@ -206,6 +207,14 @@ extension Outbox {
   mutating func noteAccepted(at index: Int, _ id: MutationID, at now: Moment) {
     queue[index].stage = .accepted(id, at: now)
     if id <= sending.askedThrough { sending.askedThrough = id.previous }
+  }
+
+  /// Notes the ID of what a mutation has created. Several mutations cannot share one ID.
+  private mutating func noteCreated(_ id: Int64, by push: OutstandingPush) {
+    guard push.count == 1, let index = queue.firstIndex(where: { $0.id == push.first }) else {
+      return
+    }
+    queue[index].created = id
   }
 
   /// Settles a push about which the server has done nothing. The mark on disk says that it may have

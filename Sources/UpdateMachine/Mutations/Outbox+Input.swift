@@ -31,6 +31,10 @@ extension Outbox {
 public enum PushAnswer: Hashable, Sendable {
   /// The server has the mutations. It may run them later.
   case accepted
+  /// The server has the one mutation of the push, and has given what the mutation created this ID.
+  /// Once the model holds that (``SyncModel/holds(_:created:)``), the mutation is acknowledged,
+  /// even if its event is still to come, or never comes.
+  case created(Int64)
   /// The server ran all before this one. It will never run this one, whose ID is consumed, and it
   /// ignored those after it. It answers every push so, and runs nothing, until the client knows of
   /// the refusal.
@@ -54,6 +58,7 @@ extension PushAnswer: CustomStringConvertible {
   public var description: String {
     switch self {
     case .accepted: "accepted"
+    case .created(let id): "created \(id)"
     case .refused(let refusal): refusal.description
     case .acceptedOnly(let ids): "accepted only \(ids)"
     case .behind: "behind"

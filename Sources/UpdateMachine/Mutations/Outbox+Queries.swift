@@ -99,6 +99,21 @@ extension Outbox {
     return queue.first { !hasNeverLeft($0) && isShown($0.change) }?.ticket
   }
 
+  /// The first mutation that the server has accepted, and of which the model holds what it created;
+  /// `nil`: none.
+  @usableFromInline
+  func heldMutation(where isHeld: (Change, Int64) -> Bool) -> MutationTicket? {
+    queue.first { pending in
+      pending.created.map { isHeld(pending.change, $0) } ?? false
+    }?.ticket
+  }
+
+  /// Whether this push is out.
+  @usableFromInline
+  func isPushing(_ id: RequestID) -> Bool {
+    if case .pushing(let push) = sending.status { push.id == id } else { false }
+  }
+
   /// Whether a pull should bring news: a push was answered since the last pull was asked for, and
   /// what the server has accepted is not confirmed.
   @usableFromInline package var wantsPull: Bool {

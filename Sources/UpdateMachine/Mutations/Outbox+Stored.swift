@@ -374,8 +374,9 @@ extension PendingMutation: KeptMutation where Change: Storable {
       bytes.put(UInt8(2))
       bytes.put(id)
     case .accepted(let id, _):
-      bytes.put(UInt8(3))
+      bytes.put(UInt8(created == nil ? 3 : 5))
       bytes.put(id)
+      if let created { bytes.put(created) }
     case .uncertain(let id):
       bytes.put(UInt8(4))
       bytes.put(id)
@@ -383,25 +384,32 @@ extension PendingMutation: KeptMutation where Change: Storable {
     bytes.put(change)
   }
 
-  fileprivate static func place(from bytes: inout ByteReader) throws(StoredFormError) -> Stage {
+  fileprivate static func place(
+    from bytes: inout ByteReader
+  ) throws(StoredFormError) -> (stage: Stage, created: Int64?) {
     switch try bytes.takeByte() {
-    case 0: .unsent
-    case 1: .marked(try bytes.take())
-    case 2: .sent(try bytes.take())
-    case 3: .accepted(try bytes.take(), at: .distantPast)
-    case 4: .uncertain(try bytes.take())
+    case 0: (.unsent, nil)
+    case 1: (.marked(try bytes.take()), nil)
+    case 2: (.sent(try bytes.take()), nil)
+    case 3: (.accepted(try bytes.take(), at: .distantPast), nil)
+    case 4: (.uncertain(try bytes.take()), nil)
+    case 5: (.accepted(try bytes.take(), at: .distantPast), try bytes.takeInt64())
     default: throw StoredFormError(expected: "a stage")
     }
   }
 
-  fileprivate init(_ head: MutationHead, _ stage: Stage, _ change: Change) {
+  fileprivate init(_ head: MutationHead, _ place: (stage: Stage, created: Int64?), _ change: Change)
+  {
     self.init(
-      tickets: head.tickets, rank: head.rank, change: change, stage: stage,
+      tickets: head.tickets, rank: head.rank, change: change, stage: place.stage,
       mayHaveCopy: head.mayHaveCopy, takesBack: head.takesBack, version: head.version)
+    created = place.created
   }
 
-  fileprivate static func standing(of stage: Stage) -> (id: MutationID?, isAccepted: Bool) {
-    switch stage {
+  fileprivate static func standing(
+    of place: (stage: Stage, created: Int64?)
+  ) -> (id: MutationID?, isAccepted: Bool) {
+    switch place.stage {
     case .unsent: (nil, false)
     case .marked(let id), .sent(let id), .uncertain(let id): (id, false)
     case .accepted(let id, _): (id, true)
@@ -410,7 +418,8 @@ extension PendingMutation: KeptMutation where Change: Storable {
 
   fileprivate func isStoredAs(_ other: PendingMutation) -> Bool {
     tickets == other.tickets && version == other.version && mayHaveCopy == other.mayHaveCopy
-      && stage == other.stage && rank == other.rank && takesBack == other.takesBack
+      && stage == other.stage && created == other.created && rank == other.rank
+      && takesBack == other.takesBack
   }
 }
 

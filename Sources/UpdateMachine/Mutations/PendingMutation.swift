@@ -15,6 +15,8 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   /// and is tried again. An echo of that copy acknowledges it. So it may not be edited or
   /// coalesced.
   public internal(set) var mayHaveCopy = false
+  /// The server's ID for what it has created; `nil`: unknown.
+  @usableFromInline var created: Int64?
   /// The mutation that its user undoes with it. As long as that one has no effect, this one has
   /// none.
   @usableFromInline package internal(set) var takesBack: MutationTicket?

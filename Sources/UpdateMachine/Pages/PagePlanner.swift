@@ -242,6 +242,12 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     pause = MomentRange(from: now + TimeSpan.milliseconds(wait.milliseconds / 2), to: now + wait)
   }
 
+  /// Reads the shown lists again that cannot be known. What is known needs no new page.
+  @inlinable
+  package mutating func refreshSnapshots() {
+    for index in windows.indices { windows[index].isShown = false }
+  }
+
   // MARK: The plan
 
   /// Plans what to fetch now. Runs after every input of the client. Opens lists and begins fetches.

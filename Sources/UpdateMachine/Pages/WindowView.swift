@@ -15,6 +15,10 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   /// search).
   public var isComplete = false
 
+  /// Whether the list can never be known, as a search cannot: it shows what a page has said, and no
+  /// event changes it. A window that is moved to where it is reads it again.
+  public var isSnapshot = false
+
   /// One line of a view.
   public enum Row: Hashable, Sendable {
     /// A held item. Between two of them without a gap there is no other.
@@ -51,6 +55,7 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
     reachesBeginning = excerpt.reachesBeginning
     reachesEnd = excerpt.reachesEnd
     isComplete = excerpt.isComplete
+    isSnapshot = lists.map { !$0.canBeKnown(narrow) } ?? false
   }
 
   /// The items that are held, from the oldest to the newest.

@@ -79,24 +79,28 @@ extension ZulipAccountSource {
   public func push(
     _ push: PushRequest<ZulipChange>, at finger: QueueFinger?
   ) async throws(PushFailure) -> PushAnswer {
+    var answer = PushAnswer.accepted
     for item in push.mutations {
       do throws(ZulipFailure) {
-        try await make(item.change, as: ZulipLocalID(push.client, item.ticket))
+        answer = try await make(item.change, as: ZulipLocalID(push.client, item.ticket))
       } catch {
         throw PushFailure(error.failureOfChange, hasLeft: error.hasLeft)
       }
     }
-    return .accepted
+    return push.mutations.count == 1 ? answer : .accepted
   }
 
-  private func make(_ change: ZulipChange, as local: ZulipLocalID) async throws(ZulipFailure) {
+  private func make(
+    _ change: ZulipChange, as local: ZulipLocalID
+  ) async throws(ZulipFailure) -> PushAnswer {
     let ceiling = ZulipSource.ceiling
     switch change {
     case .send(let message):
-      try await connection.send(
+      let id = try await connection.send(
         message.recipient, message.content,
         echo: stateSource.queue.current.map { .init(queue: $0, localID: local.text) },
         within: ceiling)
+      return .created(id.number)
     case .edit(let id, let edit):
       do throws(ZulipFailure) {
         try await connection.edit(id, edit, within: ceiling)
@@ -121,6 +125,7 @@ extension ZulipAccountSource {
         guard error.failure == .rejected(done) else { throw error }
       }
     }
+    return .accepted
   }
 
   /// Whether a message is as an edit wants it.

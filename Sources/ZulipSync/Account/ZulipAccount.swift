@@ -114,6 +114,15 @@ extension ZulipAccount: MessageModel {
   }
 }
 
+extension ZulipAccount {
+  /// Whether a sent message is among the messages, or a list shows a copy of it: a page may bring
+  /// it before its event, and of a channel that is not followed no event comes.
+  public func holds(_ change: ZulipChange, created id: Int64) -> Bool {
+    guard case .send = change else { return false }
+    return lists.shows(MessageID(id))
+  }
+}
+
 extension ZulipAccount: StorableModel {
   private static let headTable = StoredTable.firstOfModel.advanced(by: 2)
   private static let messageTable = StoredTable.firstOfModel.advanced(by: 3)

@@ -52,6 +52,43 @@ import UpdateMachine
     }
   }
 
+  @Test func `a message that a page brings before its event shows once`() async throws {
+    let chat = Chat()
+    chat.holdsEvents(true)
+    try await Self.follow(chat) { machine, list in
+      let sent = try await machine.mutate(.send(ZulipOutgoing(Self.general, "At noon?")))
+      _ = await machine.first { $0.echoes.first?.state == .sent && chat.answered == 1 }
+      let lunch = ZulipNarrow([.init("channel", .number(4)), .init("topic", .text("lunch"))])
+      let account = try #require(await machine.state.model)
+      let views = await machine.openWindow(on: account.list(lunch), showing: .newest(10))
+      for await view in views where !view.items.isEmpty { break }
+      #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
+      let state = await machine.state
+      #expect(state.echoes.isEmpty && state.model?.messages.count == 1)
+      chat.holdsEvents(false)
+      let next = try await machine.mutate(.send(ZulipOutgoing(Self.general, "And then?")))
+      #expect(await machine.acknowledged(next.ticket) == .acknowledged)
+      #expect(await machine.state.model?.messages.count == 2)
+    }
+  }
+
+  /// No event tells of it, so the list is read again.
+  @Test func `a message to a channel that is not followed shows at once`() async throws {
+    let chat = Chat()
+    try await Self.follow(chat) { machine, _ in
+      let hall = ChannelID(5)
+      chat.write("Anybody?", to: hall)
+      let account = try #require(await machine.state.model)
+      let list = account.list(ZulipNarrow([.init("channel", .number(5))]))
+      let views = await machine.openWindow(on: list, showing: .newest(10))
+      for await view in views where view.copies.count == 1 { break }
+      let sent = try await machine.mutate(.send(ZulipOutgoing(.channel(hall, topic: ""), "Hello")))
+      for await view in views where view.copies.count == 2 { break }
+      #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
+      #expect(await machine.state.echoes.isEmpty)
+    }
+  }
+
   @Test func `the article's message is sent, or the user is asked`() async throws {
     let chat = Chat([.never])
     try await Self.follow(chat) { machine, list in
@@ -170,6 +207,13 @@ extension UpdateMachine where Origin == ZulipAccountSource {
   }
 }
 
+extension WindowView where Lists == ZulipAccount.Lists {
+  /// The texts of a list of which no events tell.
+  fileprivate var copies: [String] {
+    rows.compactMap { if case .former(_, let copy) = $0 { copy?.content.text } else { nil } }
+  }
+}
+
 /// A server with one channel and one client, to which messages can be sent.
 private final class Chat: Sendable {
   /// What happens to a message that is sent. By default the server takes it.
@@ -194,6 +238,31 @@ private final class Chat: Sendable {
     var messages: [String] = []
     var waiting: [AsyncStream<Void>.Continuation] = []
 
+    /// Posts a message to a channel, or directly to user 8. Its event comes if the channel is
+    /// followed.
+    mutating func post(_ text: String, to channel: String?, topic: String, as local: String) -> Int
+    {
+      posts.append(text)
+      let id = posts.count
+      let place =
+        channel.map { #""type":"stream","stream_id":\#($0),"display_recipient":"general""# }
+        ?? #""type":"private","display_recipient":[{"id":7},{"id":8}]"#
+      let message = """
+        "id":\(id),"sender_id":7,\(place),"subject":"\(topic)",\
+        "content":"\(text)","content_type":"text/html","reactions":[]
+        """
+      messages.append(#"{\#(message),"flags":["read"]}"#)
+      if channel == nil || channel == "4" {
+        events.append(
+          """
+          {"id":\(events.count),"type":"message","flags":["read"],\
+          "local_message_id":"\(local)","message":{\(message)}}
+          """)
+      }
+      ring()
+      return id
+    }
+
     mutating func ring() {
       for one in waiting { one.finish() }
       waiting = []
@@ -215,6 +284,11 @@ private final class Chat: Sendable {
       $0.holdsEvents = holds
       $0.ring()
     }
+  }
+
+  /// Somebody else writes.
+  func write(_ text: String, to channel: ChannelID) {
+    state.change { _ = $0.post(text, to: "\(channel)", topic: "", as: "") }
   }
 
   func dropQueue() {
@@ -250,7 +324,8 @@ private final class Chat: Sendable {
     return .success(
       """
       "queue_id":"q\(queue)","last_event_id":-1,"zulip_feature_level":323,"user_id":7,\
-      "subscriptions":[{"stream_id":4,"name":"general","is_muted":false}],"streams":[],\
+      "subscriptions":[{"stream_id":4,"name":"general","is_muted":false}],\
+      "streams":[{"stream_id":5,"name":"hall"}],\
       "max_message_length":100
       """)
   }
@@ -287,25 +362,9 @@ private final class Chat: Sendable {
       case .rateLimited: return .error(429, "RATE_LIMIT_HIT", #""retry-after":600"#)
       case .lost, nil: break
       }
-      state.posts.append(form["content"] ?? "")
-      let id = state.posts.count
-      let place =
-        form["type"] == "direct"
-        ? #""type":"private","display_recipient":[{"id":7},{"id":8}]"#
-        : """
-        "type":"stream","stream_id":\(form["to"] ?? ""),"display_recipient":"general"
-        """
-      let message = """
-        "id":\(id),"sender_id":7,\(place),"subject":"\(form["topic"] ?? "")",\
-        "content":"\(form["content"] ?? "")","content_type":"text/html","reactions":[]
-        """
-      state.messages.append(#"{\#(message),"flags":["read"]}"#)
-      state.events.append(
-        """
-        {"id":\(state.events.count),"type":"message","flags":["read"],\
-        "local_message_id":"\(form["local_id"] ?? "")","message":{\(message)}}
-        """)
-      state.ring()
+      let id = state.post(
+        form["content"] ?? "", to: form["type"] == "direct" ? nil : form["to"] ?? "",
+        topic: form["topic"] ?? "", as: form["local_id"] ?? "")
       state.answered += 1
       let answer = Response.success(#""id":\#(id)"#)
       return fate == .lost ? answer.with(.reset(after: 0)) : answer
