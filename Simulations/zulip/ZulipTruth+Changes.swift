@@ -58,6 +58,20 @@ extension ZulipTruth {
         case .collapsed: .collapsed
         }
       return realm.flagging(messages, row, isSet: isSet, of: ZulipTruth.me)
+    case .read(let narrow, let last):
+      let messages = realm.messages.filter { message in
+        message.id <= last.number
+          && message.flags(of: ZulipTruth.me).map { !$0.contains(.read) } == true
+          && meets(narrow, message)
+      }
+      return realm.flagging(messages, .read, isSet: true, of: ZulipTruth.me)
+    case .subscribe(let id, let isSet):
+      guard let channel = realm.channel(id.number) else { throw ChangeRefusal("no such channel") }
+      let follows = channel.subscribers.contains(ZulipTruth.me)
+      if follows == isSet { return nil }
+      if isSet, channel.isPrivate { throw ChangeRefusal("by invitation only") }
+      return realm.subscribing(ZulipTruth.me, to: id.number, isSet: isSet)
+    case .topic, .status: preconditionFailure("this realm has neither")
     case .react(let id, let emoji, let isSet):
       let message = try visible(id)
       guard emoji == ZulipTruth.wave else { throw ChangeRefusal("no such emoji") }
@@ -78,6 +92,9 @@ extension ZulipTruth {
       guard case .channel(let channel, let topic) = message.place else {
         throw ChangeRefusal("direct messages cannot be moved")
       }
+      // A register leaves out what is unread there. Moved back before the server has marked it as
+      // read, it would be unread, and no client could know (seed 786).
+      if readingOfLeft != nil { throw ChangeRefusal("just left") }
       return realm.moving(
         message, to: edit.channel?.number ?? channel, topic: edit.topic ?? topic,
         edit.moves.rawValue, by: ZulipTruth.me, at: time, tellsGainers: false)

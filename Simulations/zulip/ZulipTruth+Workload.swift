@@ -21,7 +21,7 @@ extension ZulipTruth {
   }
 
   /// The server marks the messages of a channel as read soon after the user has left it.
-  private var readingOfLeft: RealmEvent? {
+  var readingOfLeft: RealmEvent? {
     let left = realm.messages.filter { message in
       !follows(message.place)
         && message.flags(of: ZulipTruth.me).map { !$0.contains(.read) } ?? false

@@ -226,7 +226,12 @@ package struct ZulipTruth: ServerTruth {
     guard isOfChannel && !asksForFlags || message.flags(of: ZulipTruth.me) != nil else {
       return false
     }
-    return narrow.terms.allSatisfy { meets($0, message) != $0.isNegated }
+    return meets(narrow, message)
+  }
+
+  /// Whether a message is in a narrow, by the narrow's words.
+  func meets(_ narrow: ZulipNarrow, _ message: RealmMessage) -> Bool {
+    narrow.terms.allSatisfy { meets($0, message) != $0.isNegated }
   }
 
   private func meets(_ term: ZulipNarrow.Term, _ message: RealmMessage) -> Bool {

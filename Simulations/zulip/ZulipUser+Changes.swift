@@ -55,8 +55,10 @@ extension ZulipUser {
     of id: MessageID, _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
   ) -> ZulipChange {
     let isSet = choices.happens(.users, 2, in: 3)
-    switch choices.draw(.users, below: 12) {
+    switch choices.draw(.users, below: 14) {
     case 10, 11: return .send(anyMessage(client, truth, &choices))
+    case 12: return .read(choices.pick(.users, ZulipTruth.narrows), through: id)
+    case 13: return .subscribe(ChannelID(choices.draw(.users, in: Int64(1)...4)), isSet: isSet)
     case 0, 1, 2: return .flag([id], .starred, isSet: isSet)
     case 3, 4:
       // One who has read a message has often read all before it.
@@ -156,8 +158,11 @@ extension ZulipUser {
           return UserObjection(
             .honesty, "\(shown.id), which its user has deleted, is not shown", "\(window.narrow)")
         }
-        // Whether a star has brought it into the feed shows in the lists.
-        guard expected.flags.subtracting(.outsideFeed) == shown.flags.subtracting(.outsideFeed),
+        // Whether a star has brought it into the feed shows in the lists, and of what is read all
+        // together the account's rows decide.
+        var left = MessageFlags.outsideFeed
+        if ZulipUser.isReadWithOthers(shown.id, under: outbox) { left.insert(.read) }
+        guard expected.flags.subtracting(left) == shown.flags.subtracting(left),
           expected.reactions == shown.reactions,
           expected.content == shown.content
         else {
@@ -175,7 +180,13 @@ extension ZulipUser {
     switch change {
     case .send: false
     case .edit(_, let edit): edit.topic == nil || edit.moves == .one
-    case .delete, .flag, .react: true
+    case .delete, .flag, .react, .read, .topic, .subscribe, .status: true
+    }
+  }
+
+  private static func isReadWithOthers(_ id: MessageID, under outbox: Outbox<ZulipChange>) -> Bool {
+    outbox.pending.contains { pending in
+      if case .read(_, let last) = pending.change { id <= last } else { false }
     }
   }
 

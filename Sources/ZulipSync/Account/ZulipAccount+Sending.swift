@@ -124,6 +124,14 @@ extension ZulipAccountSource {
         let done = RejectionCode(isSet ? "REACTION_ALREADY_EXISTS" : "REACTION_DOES_NOT_EXIST")
         guard error.failure == .rejected(done) else { throw error }
       }
+    case .read(let narrow, let last):
+      try await connection.markRead(narrow, through: last, within: ceiling)
+    case .topic(let channel, let topic, let visibility):
+      try await connection.set(visibility, of: topic, in: channel, within: ceiling)
+    case .subscribe(let channel, let isSet):
+      try await connection.subscribe(to: channel, isSet: isSet, within: ceiling)
+    case .status(let text, let emoji):
+      try await connection.setStatus(text, emoji, within: ceiling)
     }
     return .accepted
   }

@@ -23,14 +23,95 @@ extension ZulipChange {
       }
       let reaction = MessageReaction(user: user, zulip: type, code)
       return ZulipEvent(expecting: "reaction", .reacted(id, reaction, isSet: isSet))
+    case .read(let narrow, let last):
+      let flagging = ZulipFlagging(
+        expecting: .read, of: account.unread(in: narrow, through: last), isSet: true, in: account)
+      return ZulipEvent(expecting: "update_message_flags", .flagged(flagging))
+    case .topic, .subscribe, .status: return settingEvent(in: account)
+    }
+  }
+
+  /// The event of a change that concerns no message, with all its fields.
+  private func settingEvent(in account: ZulipAccount) -> ZulipEvent? {
+    switch self {
+    case .topic(let channel, let topic, let visibility):
+      return ZulipEvent(
+        expecting: "user_topic", .ignored,
+        [
+          "stream_id": .number(channel.number), "topic_name": .text(topic),
+          "visibility_policy": .number(visibility.rawValue), "last_updated": 0,
+        ])
+    case .subscribe(let id, let isSet):
+      guard let channel = account.realm.channel(id), channel.isSubscribed != isSet else {
+        return nil
+      }
+      return ZulipEvent(
+        expecting: "subscription", .covered([id], follows: isSet),
+        [
+          "op": isSet ? "add" : "remove",
+          "subscriptions": [.fields(channel.subscription(of: account.realm.myself))],
+        ])
+    case .status(let text, let emoji):
+      guard let user = account.realm.myself else { return nil }
+      return ZulipEvent(
+        expecting: "user_status", .ignored,
+        [
+          "user_id": .number(user.number), "status_text": .text(text),
+          "emoji_name": .text(emoji?.name ?? ""), "emoji_code": .text(emoji?.code ?? ""),
+          "reaction_type": .text(emoji?.type ?? ""),
+        ])
+    case .send, .edit, .delete, .flag, .react, .read: return nil
     }
   }
 }
 
+extension ZulipChannel {
+  /// The channel as the server will tell of it, except for the settings of a new subscription.
+  fileprivate func subscription(of user: UserID?) -> ZulipFields {
+    var fields = fields
+    fields["stream_id"] = .number(id.number)
+    for name in ["is_muted", "pin_to_top"] where fields[name] == nil { fields[name] = false }
+    if let user, let others = fields["subscribers"]?.numbers {
+      fields["subscribers"] = ZulipState.set(others + [user.number])
+    }
+    return fields
+  }
+}
+
+extension ZulipAccount {
+  /// The unread messages of a narrow, up to one, as far as it is known that they are in it.
+  func unread(in narrow: ZulipNarrow, through last: MessageID) -> [MessageID] {
+    let list = self.list(narrow)
+    return realm.unread.filter { unread in
+      guard unread.id <= last else { return false }
+      if let message = lists[unread.id] {
+        return list.verdict(on: PartialMessage(message)) == .yes
+      }
+      var partialMessage = PartialMessage<ZulipContent>(unread.id)
+      partialMessage.place = unread.place
+      partialMessage.channel = unread.place.channel
+      partialMessage.flagsShown = [.read, .historical, .outsideFeed]
+      return list.verdict(on: partialMessage) == .yes
+    }.map(\.id)
+  }
+
+  /// The user's status: its text, which may be empty, and its emoji.
+  var myStatus: (text: String, emoji: ZulipConnection.Emoji?) {
+    guard let me = realm.myself,
+      let status = realm[ZulipKey("user_status", "\(me.number)")]?.fields
+    else { return ("", nil) }
+    let emoji = status["emoji_name"]?.text.map { name in
+      ZulipConnection.Emoji(
+        name, code: status["emoji_code"]?.text, type: status["reaction_type"]?.text)
+    }
+    return (status["status_text"]?.text ?? "", emoji)
+  }
+}
+
 extension ZulipEvent {
-  /// An event without a position. Its fields are in `kind`.
-  fileprivate init(expecting type: String, _ kind: Kind) {
-    self.init(id: 0, type: type, kind: kind, fields: ZulipFields())
+  /// An event without a position. Of messages, its fields are in `kind`.
+  fileprivate init(expecting type: String, _ kind: Kind, _ fields: ZulipFields = ZulipFields()) {
+    self.init(id: 0, type: type, kind: kind, fields: fields)
   }
 }
 
@@ -104,7 +185,9 @@ extension ZulipAccount {
         lists.apply(.flagged(ids.filter { lists[$0] != nil }, flags, isSet: isSet))
       case .deleted(let ids): lists.apply(.deleted(ids.filter { lists[$0] != nil }))
       case .reacted(let id, _, _): if lists[id] != nil { lists.apply(change) }
-      case .new, .updated, .flaggedAll, .covered: lists.apply(change)
+      case .new, .updated, .flaggedAll: lists.apply(change)
+      // Whether events tell of a channel is up to the server. Until then its list says nothing new.
+      case .covered: break
       }
     }
   }
@@ -132,6 +215,19 @@ extension ZulipAccount {
     case (.react(let id, let emoji, let isSet), .reacted(let itsID, let reaction, let itsSet)):
       return itsID == id && itsSet == isSet && reaction.user == realm.myself
         && reaction.emoji == "\(emoji.type ?? ""):\(emoji.code ?? "")"
+    case (.read(let narrow, let last), .flagged(let flagging)):
+      return flagging.flags == .read && flagging.isSet
+        && unread(in: narrow, through: last).isEmpty
+    case (.subscribe(let channel, let isSet), .covered(let channels, let follows)):
+      return isSet == follows && channels.contains(channel)
+    case (.topic(let channel, let topic, let visibility), _) where event.type == "user_topic":
+      return event.fields["stream_id"] == .number(channel.number)
+        && event.fields["topic_name"]?.text.map { MessageTopic(zulip: $0).key }
+          == MessageTopic(zulip: topic).key
+        && event.fields["visibility_policy"] == .number(visibility.rawValue)
+    case (.status(let text, let emoji), _) where event.type == "user_status":
+      return event.fields["user_id"]?.number == realm.myself?.number
+        && myStatus.text == text && myStatus.emoji?.name == emoji?.name
     default: return false
     }
   }

@@ -5,7 +5,7 @@ extension ZulipChange: Storable {
   private enum Kind: UInt8 {
     // 0 and 1 begin a message to a channel and to users.
     case edit = 2
-    case delete, flag, react
+    case delete, flag, react, read, topic, subscribe, status
   }
 
   /// A message that is sent is saved as by older versions, which could save nothing else.
@@ -32,10 +32,26 @@ extension ZulipChange: Storable {
     case .react(let id, let emoji, let isSet):
       bytes.put(Kind.react.rawValue)
       bytes.put(id.number)
-      bytes.put(emoji.name)
-      bytes.put(emoji.code)
-      bytes.put(emoji.type)
+      emoji.put(into: &bytes)
       bytes.put(isSet)
+    case .read(let narrow, let last):
+      bytes.put(Kind.read.rawValue)
+      bytes.put(narrow.terms)
+      bytes.put(last.number)
+    case .topic(let channel, let topic, let visibility):
+      bytes.put(Kind.topic.rawValue)
+      bytes.put(channel.number)
+      bytes.put(topic)
+      bytes.put(visibility.rawValue)
+    case .subscribe(let channel, let isSet):
+      bytes.put(Kind.subscribe.rawValue)
+      bytes.put(channel.number)
+      bytes.put(isSet)
+    case .status(let text, let emoji):
+      bytes.put(Kind.status.rawValue)
+      bytes.put(text)
+      bytes.put(emoji != nil)
+      emoji?.put(into: &bytes)
     }
   }
 
@@ -45,25 +61,53 @@ extension ZulipChange: Storable {
       self = .send(try ZulipOutgoing(kind: first, from: &bytes))
       return
     }
-    if kind == .flag {
+    switch kind {
+    case .edit:
+      let id = MessageID(try bytes.takeInt64())
+      self = .edit(id, try ZulipConnection.Edit(from: &bytes))
+    case .delete: self = .delete(MessageID(try bytes.takeInt64()))
+    case .flag:
       let ids: [Int64] = try bytes.takeArray()
       guard let flag = ZulipConnection.Flag(rawValue: try bytes.takeString()) else {
         throw StoredFormError(expected: "a flag")
       }
       self = .flag(ids.map { MessageID($0) }, flag, isSet: try bytes.takeBool())
-      return
-    }
-    let id = MessageID(try bytes.takeInt64())
-    switch kind {
-    case .edit: self = .edit(id, try ZulipConnection.Edit(from: &bytes))
-    case .delete: self = .delete(id)
     case .react:
-      let emoji = ZulipConnection.Emoji(
-        try bytes.takeString(), code: try bytes.takeOptional(String.self),
-        type: try bytes.takeOptional(String.self))
+      let id = MessageID(try bytes.takeInt64())
+      let emoji = try ZulipConnection.Emoji(from: &bytes)
       self = .react(id, emoji, isSet: try bytes.takeBool())
-    case .flag: preconditionFailure("flags are read above")
+    case .read:
+      let narrow = ZulipNarrow(try bytes.takeArray())
+      self = .read(narrow, through: MessageID(try bytes.takeInt64()))
+    case .topic:
+      let channel = ChannelID(try bytes.takeInt64())
+      let topic = try bytes.takeString()
+      guard let visibility = ZulipVisibility(rawValue: try bytes.takeInt64()) else {
+        throw StoredFormError(expected: "how a topic is set")
+      }
+      self = .topic(channel, topic, visibility)
+    case .subscribe:
+      let channel = ChannelID(try bytes.takeInt64())
+      self = .subscribe(channel, isSet: try bytes.takeBool())
+    case .status:
+      let text = try bytes.takeString()
+      let emoji = try bytes.takeBool() ? try ZulipConnection.Emoji(from: &bytes) : nil
+      self = .status(text, emoji)
     }
+  }
+}
+
+extension ZulipConnection.Emoji {
+  fileprivate func put(into bytes: inout ByteWriter) {
+    bytes.put(name)
+    bytes.put(code)
+    bytes.put(type)
+  }
+
+  fileprivate init(from bytes: inout ByteReader) throws(StoredFormError) {
+    self.init(
+      try bytes.takeString(), code: try bytes.takeOptional(String.self),
+      type: try bytes.takeOptional(String.self))
   }
 }
 

@@ -1,7 +1,7 @@
 public import MessageSync
 public import UpdateMachine
 
-/// What a user does to messages. It goes through the outbox: it shows at once, is kept offline, and
+/// What a user does to messages, topics and channels. It goes through the outbox: it shows at once, is kept offline, and
 /// is confirmed by the server's events.
 ///
 ///     let starred = try await machine.mutate(.flag([message.id], .starred, isSet: true))
@@ -26,6 +26,17 @@ public enum ZulipChange: Hashable, Sendable {
   case flag([MessageID], ZulipConnection.Flag, isSet: Bool)
   /// Adds or removes the user's reaction. It shows at once if the emoji has its code and type.
   case react(MessageID, ZulipConnection.Emoji, isSet: Bool)
+  /// Marks all messages of a narrow as read, up to this one. At once those show as read of which
+  /// the state knows that they are in the narrow.
+  case read(ZulipNarrow, through: MessageID)
+  /// Mutes, unmutes or follows a topic, in any spelling; or lets it be as its channel.
+  case topic(ChannelID, String, ZulipVisibility)
+  /// Subscribes the user to a channel, or unsubscribes. Its messages come once the server has
+  /// confirmed it. The server knows channels by name here: one that is renamed in the same moment
+  /// is made anew, if the user may make channels.
+  case subscribe(ChannelID, isSet: Bool)
+  /// Sets the user's status, in place of the one before: a text, an emoji, both, or nothing.
+  case status(String, ZulipConnection.Emoji?)
 }
 
 extension ZulipChange: Mutation {
@@ -38,6 +49,11 @@ extension ZulipChange: Mutation {
     case .flag(_, let flag, isSet: false): "not \(flag.rawValue)"
     case .react(_, _, isSet: true): "react"
     case .react(_, _, isSet: false): "take back a reaction"
+    case .read: "read all"
+    case .topic: "topic"
+    case .subscribe(_, isSet: true): "subscribe"
+    case .subscribe(_, isSet: false): "unsubscribe"
+    case .status: "status"
     }
   }
 
@@ -49,7 +65,10 @@ extension ZulipChange: Mutation {
       Int64((edit.content?.utf8.count ?? 0) + (edit.topic?.utf8.count ?? 0))
         + ZulipChange.sizeOfRest
     case .flag(let ids, _, _): Int64(ids.count) * 8 + ZulipChange.sizeOfRest
-    case .delete, .react: ZulipChange.sizeOfRest
+    case .topic(_, let topic, _): Int64(topic.utf8.count) + ZulipChange.sizeOfRest
+    case .status(let text, _): Int64(text.utf8.count) + ZulipChange.sizeOfRest
+    case .read(let narrow, _): Int64(narrow.terms.count + 1) * ZulipChange.sizeOfRest
+    case .delete, .react, .subscribe: ZulipChange.sizeOfRest
     }
   }
 
@@ -66,6 +85,11 @@ extension ZulipChange: Mutation {
     case .delete(let id): "message \(id)"
     case .flag(_, let flag, _): "flag \(flag.rawValue)"
     case .react(let id, let emoji, _): "reaction \(id) \(emoji.name)"
+    case .read: "flag \(ZulipConnection.Flag.read)"
+    case .topic(let channel, let topic, _):
+      "topic \(channel)/\(MessageTopic(zulip: topic).key)"
+    case .subscribe(let channel, _): "subscription \(channel)"
+    case .status: "status"
     }
   }
 
@@ -74,7 +98,7 @@ extension ZulipChange: Mutation {
     switch self {
     case .send: false
     case .edit(_, let edit): !edit.isMove || edit.moves == .one
-    case .delete, .flag, .react: true
+    case .delete, .flag, .react, .read, .topic, .subscribe, .status: true
     }
   }
 
@@ -92,7 +116,11 @@ extension ZulipChange: Mutation {
       if let channel = edit.channel {
         try ZulipOutgoing.check(channel, topic: edit.topic, in: realm)
       }
-    case .delete, .flag, .react: break
+    case .subscribe(let channel, isSet: true):
+      guard realm.holds("subscriptions") else { return }
+      guard let channel = realm.channel(channel) else { throw .noChannel }
+      if channel.isArchived { throw .archivedChannel }
+    case .delete, .flag, .react, .read, .topic, .subscribe, .status: break
     }
   }
 
@@ -107,7 +135,11 @@ extension ZulipChange: Mutation {
         return nil
       }
       return .flag(ids + laterIDs.filter { !ids.contains($0) }, flag, isSet: isSet)
-    case (.react, .react): return later
+    case (.react, .react), (.topic, .topic), (.subscribe, .subscribe), (.status, .status):
+      return later
+    case (.read(let narrow, let last), .read(let laterNarrow, let laterLast)):
+      guard narrow == laterNarrow else { return nil }
+      return .read(narrow, through: max(last, laterLast))
     case (.edit(_, let edit), .edit(_, let laterEdit)):
       if edit.isMove { return nil }
       return laterEdit.content == nil ? self : later
@@ -119,8 +151,8 @@ extension ZulipChange: Mutation {
   /// The most messages whose flags are changed in one request, so that it stays small.
   private static var idsMaximum: Int { 200 }
 
-  /// What only the user has can be undone: flags and reactions. Others may have changed or answered
-  /// what is edited, moved or sent.
+  /// What only the user has can be undone: flags, reactions, settings and the status. Others may
+  /// have changed or answered what is edited, moved or sent.
   public func inverse(from before: ZulipAccount, to after: ZulipAccount) -> ZulipChange? {
     switch self {
     case .flag(let ids, let flag, let isSet):
@@ -129,6 +161,21 @@ extension ZulipChange: Mutation {
     case .react(let id, let emoji, let isSet):
       guard before.lists[id]?.reactions != after.lists[id]?.reactions else { return nil }
       return .react(id, emoji, isSet: !isSet)
+    case .read:
+      let ids = before.realm.unread.map(\.id).filter { !after.realm.isUnread($0) }
+      return ids.isEmpty ? nil : .flag(ids, .read, isSet: false)
+    case .topic(let channel, let topic, let visibility):
+      let old = before.realm.visibility(of: topic, in: channel)
+      return old == visibility ? nil : .topic(channel, topic, old)
+    case .subscribe(let channel, let isSet):
+      // The user cannot get back into a private channel without an invitation.
+      guard let old = before.realm.channel(channel), old.isSubscribed != isSet, !old.isPrivate
+      else { return nil }
+      return .subscribe(channel, isSet: !isSet)
+    case .status:
+      let (text, emoji) = before.myStatus
+      let new = after.myStatus
+      return text == new.text && emoji == new.emoji ? nil : .status(text, emoji)
     case .send, .edit, .delete: return nil
     }
   }
@@ -143,6 +190,10 @@ extension ZulipChange: CustomStringConvertible, CustomReflectable {
     case .delete(let id): "delete \(id)"
     case .flag(let ids, _, _): "\(name):\(ids.reduce("") { "\($0) \($1)" })"
     case .react(let id, _, _): "\(name): \(id)"
+    case .read(_, let last): "\(name), through \(last)"
+    case .topic(let channel, _, let visibility): "\(visibility) topic of \(channel)"
+    case .subscribe(let channel, _): "\(name): \(channel)"
+    case .status: name
     }
   }
 
