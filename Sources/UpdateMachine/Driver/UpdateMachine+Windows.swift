@@ -28,6 +28,8 @@
     }
 
     /// Shows another part of the same list: the user scrolls. Does nothing if the window is closed.
+    /// Of a list that is only a snapshot (a search), any move reads it again, even one to where the
+    /// window is: the user refreshes.
     public func moveWindow(_ id: WindowID, to window: ListWindow<Origin.Model.Lists.ID>) {
       feed(.window(.moved(id, window)))
     }

@@ -23,8 +23,8 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   public enum Row: Hashable, Sendable {
     /// A held item. Between two of them without a gap there is no other.
     case item(Lists.Item)
-    /// An item that was in the list formerly, and may no longer be. With its content, if that is
-    /// still there. Only beside a gap.
+    /// An item that was in the list formerly or is in a snapshot, and may no longer be in the list.
+    /// With its content, if that is still there. Only beside a gap.
     case former(Lists.ID, Lists.Item?)
     /// A span that is not known.
     case gap(IDInterval<Lists.ID>)
@@ -58,11 +58,19 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
     isSnapshot = lists.map { !$0.canBeKnown(narrow) } ?? false
   }
 
-  /// The items that are held, from the oldest to the newest.
+  /// The items that there are to show, from the oldest to the newest: those that are held, those of
+  /// a snapshot, and those that were in the list before the log was lost. ``rows`` tells them apart,
+  /// and has the gaps.
   @inlinable
   public var items: [Lists.Item] {
     var items: [Lists.Item] = []
-    for case .item(let item) in rows { items.append(item) }
+    for row in rows {
+      switch row {
+      case .item(let item): items.append(item)
+      case .former(_, let item): if let item { items.append(item) }
+      case .gap: break
+      }
+    }
     return items
   }
 }

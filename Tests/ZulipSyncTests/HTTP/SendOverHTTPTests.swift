@@ -81,9 +81,9 @@ import UpdateMachine
       let account = try #require(await machine.state.model)
       let list = account.list(ZulipNarrow([.init("channel", .number(5))]))
       let views = await machine.openWindow(on: list, showing: .newest(10))
-      for await view in views where view.copies.count == 1 { break }
+      for await view in views where view.items.count == 1 { break }
       let sent = try await machine.mutate(.send(ZulipOutgoing(.channel(hall, topic: ""), "Hello")))
-      for await view in views where view.copies.count == 2 { break }
+      for await view in views where view.items.count == 2 { break }
       #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
       #expect(await machine.state.echoes.isEmpty)
     }
@@ -204,13 +204,6 @@ extension UpdateMachine where Origin == ZulipAccountSource {
   fileprivate func first(_ isRight: (State) -> Bool) async -> State? {
     for await state in states() where state.model != nil && isRight(state) { return state }
     return nil
-  }
-}
-
-extension WindowView where Lists == ZulipAccount.Lists {
-  /// The texts of a list of which no events tell.
-  fileprivate var copies: [String] {
-    rows.compactMap { if case .former(_, let copy) = $0 { copy?.content.text } else { nil } }
   }
 }
 

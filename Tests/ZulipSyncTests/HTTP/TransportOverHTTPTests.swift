@@ -48,7 +48,7 @@ import UpdateMachine
       try await Ada.serve { _ in
         hanging.with(fault)
       } while: { server, connection in
-        let failure = await poll(connection, within: .milliseconds(700))
+        let failure = await poll(connection, within: .seconds(3))
         #expect(failure?.failure == .rateLimited(after: .seconds(70)), "\(fault)")
         #expect(failure?.status == 429)
         await server.reaches { $0.open == 0 }
