@@ -168,6 +168,24 @@ private enum Errand: Mutation, Equatable, Storable {
     #expect(desk.sent == ["letter ada"])
   }
 
+  @Test func `what a letter has created confirms it, also after a restart`() throws {
+    var desk = Desk()
+    let ticket = try desk.make(.letter("ada"))
+    func held(_ id: Int64) -> MutationTicket? {
+      desk.local.outbox.heldMutation { change, created in
+        change == .letter("ada") && created == id
+      }
+    }
+    #expect(held(70) == nil)
+    try desk.answer(.created(70))
+    #expect(desk.stages == ["#1 letter ada accepted 1"])
+    #expect(held(70) == ticket && held(71) == nil)
+    try desk.restart()
+    #expect(held(70) == ticket)
+    desk.local.confirm(desk.local.view.confirmed, echo: ticket)
+    #expect(held(70) == nil && desk.state(ticket) == .acknowledged)
+  }
+
   @Test func `a refused letter holds back letters to the same person only`() throws {
     var desk = Desk()
     let refused = try desk.make(.letter("ada"))

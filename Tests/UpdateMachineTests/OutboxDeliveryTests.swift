@@ -122,6 +122,20 @@ import Testing
     }
   }
 
+  /// One ID says nothing of several mutations, and a server that counts confirms them in order.
+  @Test(arguments: [(MutationDelivery.exactlyOnce, 1), (.atLeastOnce, 2), (.atLeastOnce, 1)])
+  func `an ID that was created counts for one mutation`(
+    delivery: MutationDelivery, count: Int
+  ) throws {
+    var desk = Desk.started(delivery: delivery)
+    _ = try count == 1 ? desk.send(.set("a", 1)) : desk.send(.set("a", 1), .set("b", 2))
+    desk.answer(.created(70))
+    #expect(desk.box.pending.allSatisfy { $0.stage == .accepted($0.id!, at: desk.now) })
+    let isNoted = desk.box.heldMutation { _, created in created == 70 } != nil
+    #expect(isNoted == (delivery == .atLeastOnce && count == 1))
+    #expect(desk.box.violation() == nil)
+  }
+
   @Test func `of a push that is taken in part, the rest is sent again at once`() throws {
     var desk = Desk.started(delivery: .atLeastOnce)
     let tickets = try desk.send(.set("a", 1), .set("b", 2), .set("c", 3))

@@ -209,9 +209,11 @@ extension Outbox {
     if id <= sending.askedThrough { sending.askedThrough = id.previous }
   }
 
-  /// Notes the ID of what a mutation has created. Several mutations cannot share one ID.
+  /// Notes the ID of what a mutation has created. Several mutations cannot share one ID. A server
+  /// that counts mutations confirms them in their order.
   private mutating func noteCreated(_ id: Int64, by push: OutstandingPush) {
-    guard push.count == 1, let index = queue.firstIndex(where: { $0.id == push.first }) else {
+    guard !countsIDs, push.count == 1, let index = queue.firstIndex(where: { $0.id == push.first })
+    else {
       return
     }
     queue[index].created = id

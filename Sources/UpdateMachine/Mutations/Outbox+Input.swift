@@ -33,7 +33,8 @@ public enum PushAnswer: Hashable, Sendable {
   case accepted
   /// The server has the one mutation of the push, and has given what the mutation created this ID.
   /// Once the model holds that (``SyncModel/holds(_:created:)``), the mutation is acknowledged,
-  /// even if its event is still to come, or never comes.
+  /// even if its event is still to come, or never comes. Where the server counts IDs
+  /// (``MutationDelivery/exactlyOnce``) this is the same as ``accepted``.
   case created(Int64)
   /// The server ran all before this one. It will never run this one, whose ID is consumed, and it
   /// ignored those after it. It answers every push so, and runs nothing, until the client knows of
