@@ -18,6 +18,7 @@ extension APIServer {
     case ("GET", 1): return try page(request, user)
     case ("POST", 1): return try send(request, user, at: now)
     case (_, 2) where request.path[1] == "flags": return try flag(request, user, at: now)
+    case (_, 3) where request.path[1] == "flags": return try flagNarrow(request, user, at: now)
     default: break
     }
     guard let id = Int64(request.path[1]) else { throw .noSuchMessage }

@@ -12,6 +12,11 @@ extension APIServer {
       return .success(
         ["streams": .array(realm.channels.map { .object(realm.json($0)) })],
         note: "\(realm.channels.count) channels")
+    case ("GET", let path) where path[0] == "streams":
+      guard let channel = Int64(path[1]).flatMap({ realm.channel($0) }) else {
+        throw APIError("Invalid channel ID")
+      }
+      return .success(["stream": .object(realm.json(channel))], note: channel.name)
     case ("GET", ["get_stream_id"]):
       let name = try request.required("stream")
       guard let channel = realm.channel(named: name) else {
@@ -25,6 +30,8 @@ extension APIServer {
         ["members": .array(realm.users.map { .object(realm.json($0)) })],
         note: "\(realm.users.count) users")
     case (_, ["users", "me"]): return .success(realm.json(user), note: user.name)
+    case (_, ["user_topics"]): return try setTopic(request, user, at: now)
+    case (_, ["users", "me", "status"]): return try setStatus(request, user, at: now)
     case (_, ["users", "me", "presence"]):
       commit(
         RealmEvent(.present(user: user.id, wall: wall(at: now)), to: realm.users.map(\.id)),

@@ -141,12 +141,15 @@ package struct APIServer: Sendable {
     case "fetch_api_key", "register", "typing", "mark_all_as_read":
       return path.count == 1 ? ["POST"] : nil
     case "events" where path.count == 1: return ["GET", "DELETE"]
+    case "streams" where path.count == 2 && number(1): return ["GET"]
     case "streams", "get_stream_id": return path.count == 1 ? ["GET"] : nil
+    case "user_topics": return path.count == 1 ? ["POST"] : nil
     case "messages":
       switch path.count {
       case 1: return ["GET", "POST"]
       case 2 where path[1] == "flags": return ["POST"]
       case 2 where number(1): return ["GET", "PATCH", "DELETE"]
+      case 3 where path[1] == "flags" && path[2] == "narrow": return ["POST"]
       case 3 where number(1) && path[2] == "reactions": return ["POST", "DELETE"]
       default: return nil
       }
@@ -154,7 +157,7 @@ package struct APIServer: Sendable {
       switch path.dropFirst() {
       case []: return ["GET"]
       case ["me", "subscriptions"]: return ["GET", "POST", "DELETE"]
-      case ["me", "presence"]: return ["POST"]
+      case ["me", "presence"], ["me", "status"]: return ["POST"]
       case let rest where rest.count == 1: return ["GET"]
       case let rest where rest.count == 3 && path[1] == "me" && number(2) && path[3] == "topics":
         return ["GET"]

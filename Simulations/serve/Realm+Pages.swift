@@ -8,6 +8,29 @@ extension Realm {
   package func page(
     _ request: APIRequest, for user: Int64, later: Realm
   ) throws(APIError) -> JSONObject {
+    let isRendered = try request.bool("apply_markdown") ?? true
+    let page = try messages(of: request, for: user)
+    let rows = page.messages.compactMap { later.message($0.id) }
+      .filter { later.isVisible($0, to: user) }
+    return [
+      "messages": .array(rows.map { later.json($0, for: user, isRendered: isRendered) }),
+      "anchor": .integer(page.anchor), "found_anchor": .bool(page.foundAnchor),
+      "found_oldest": .bool(page.foundOldest), "found_newest": .bool(page.foundNewest),
+      "history_limited": .bool(page.foundOldest && isHistoryLimited),
+    ]
+  }
+
+  /// The messages around an anchor, and which ends of the list they reach.
+  struct Found {
+    var messages: [RealmMessage]
+    var anchor: Int64
+    var foundAnchor: Bool
+    var foundOldest: Bool
+    var foundNewest: Bool
+  }
+
+  /// Chooses the messages that a request is about.
+  func messages(of request: APIRequest, for user: Int64) throws(APIError) -> Found {
     let before = try request.count("num_before")
     let after = try request.count("num_after")
     guard before <= APIServer.pageLimit, after <= APIServer.pageLimit,
@@ -19,7 +42,6 @@ extension Realm {
     if !includesAnchor, before > 0, after > 0 {
       throw APIError("The anchor can only be excluded at an end of the range")
     }
-    let isRendered = try request.bool("apply_markdown") ?? true
     let narrow = try Narrow(request.json("narrow"), for: user, in: self)
     let shown = messages.filter { message in
       let isThere = narrow.isOfChannel || message.flags(of: user) != nil
@@ -30,15 +52,10 @@ extension Realm {
     let older = shown.filter { $0.id < anchor }.suffix(isAtStart ? 0 : Int(before))
     let own = includesAnchor ? shown.filter { $0.id == anchor } : []
     let newer = shown.filter { $0.id > anchor }.prefix(isAtEnd ? 0 : Int(after))
-    let rows = (older + own + newer).compactMap { later.message($0.id) }
-      .filter { later.isVisible($0, to: user) }
-    let foundOldest = isAtStart || older.count < before
-    return [
-      "messages": .array(rows.map { later.json($0, for: user, isRendered: isRendered) }),
-      "anchor": .integer(anchor), "found_anchor": .bool(!own.isEmpty),
-      "found_oldest": .bool(foundOldest), "found_newest": .bool(isAtEnd || newer.count < after),
-      "history_limited": .bool(foundOldest && isHistoryLimited),
-    ]
+    return Found(
+      messages: older + own + newer, anchor: anchor, foundAnchor: !own.isEmpty,
+      foundOldest: isAtStart || older.count < before,
+      foundNewest: isAtEnd || newer.count < after)
   }
 
   /// The answer to `GET /messages/ID`: a message that the user can see, wherever it is.

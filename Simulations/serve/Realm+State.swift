@@ -16,7 +16,7 @@ extension Realm {
       let newest = messages.last { $0.flags(of: user.id) != nil }
       add(["max_message_id": .integer(newest?.id ?? -1)])
     }
-    if wants("realm") { add(settings) }
+    if wants("realm") { add(limits) }
     if wants("realm_user") { add(people(user)) }
     if wants("subscription") {
       add(subscriptions(of: user.id, includesSubscribers: includesSubscribers))
@@ -44,6 +44,8 @@ extension Realm {
     if wants("recent_private_conversations") {
       add(["recent_private_conversations": conversations(of: user.id)])
     }
+    if wants("user_topic") { add(["user_topics": settings.topics(of: user.id)]) }
+    if wants("user_status") { add(["user_status": settings.statuses]) }
     for (type, fields) in Realm.empty where wants(type) { add(fields) }
     return state
   }
@@ -53,7 +55,6 @@ extension Realm {
     ("alert_words", ["alert_words": []]), ("drafts", ["drafts": []]),
     ("saved_snippets", ["saved_snippets": []]), ("scheduled_messages", ["scheduled_messages": []]),
     ("muted_topics", ["muted_topics": []]), ("muted_users", ["muted_users": []]),
-    ("user_topic", ["user_topics": []]), ("user_status", ["user_status": [:]]),
     ("custom_profile_fields", ["custom_profile_fields": [], "custom_profile_field_types": [:]]),
     ("onboarding_steps", ["onboarding_steps": []]),
     ("realm_bot", ["realm_bots": []]), ("realm_domains", ["realm_domains": []]),
@@ -74,7 +75,7 @@ extension Realm {
     ),
   ]
 
-  private var settings: JSONObject {
+  private var limits: JSONObject {
     [
       "realm_name": .string(APIServer.realmName), "realm_description": "", "realm_url": "",
       "realm_uri": "", "realm_allow_message_editing": true, "realm_allow_edit_history": true,

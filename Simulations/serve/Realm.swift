@@ -25,6 +25,8 @@ package struct Realm: ServerTruth {
   package private(set) var isHistoryLimited = false
   /// When the users were last seen, by their place in `users`, in seconds of 1970; 0: never.
   private(set) var lastSeen: [Int64]
+  /// What users have set.
+  package private(set) var settings = RealmSettings()
   private var version: UInt64 = 0
 
   /// The most messages that are kept. Beyond it the oldest goes, and pages that would show it say
@@ -187,6 +189,8 @@ package struct Realm: ServerTruth {
       if let index = channels.firstIndex(where: { $0.id == id }) { channels[index].about = about }
     case .present(let user, let wall):
       if let index = users.firstIndex(where: { $0.id == user }) { lastSeen[index] = wall }
+    case .topicSet(let setting): settings.set(setting)
+    case .statusSet(let user, let status): settings.set(status, of: user)
     case .typing: break
     }
   }

@@ -17,6 +17,8 @@ package struct RealmEvent: Sendable {
     case channelMade(RealmChannel)
     case channelNamed(Int64, from: String, to: String)
     case channelDescribed(Int64, String)
+    case topicSet(TopicSetting)
+    case statusSet(user: Int64, UserStatus)
   }
 
   /// The queue of the client that sent a message, and the client's name for the message.
@@ -95,6 +97,8 @@ package struct RealmEvent: Sendable {
     case .present: "presence"
     case .userNamed, .userActive: "realm_user"
     case .channelMade, .channelNamed, .channelDescribed: "stream"
+    case .topicSet: "user_topic"
+    case .statusSet: "user_status"
     }
   }
 
@@ -108,7 +112,7 @@ package struct RealmEvent: Sendable {
       guard isFor, client.narrow.contains(message, for: client.user) else { return nil }
       return RealmEvent(.message(message, echo: echo?.queue == queue ? echo : nil), to: audience)
     case .edited, .deleted, .flagged, .reacted, .subscribed, .typing, .present, .userNamed,
-      .userActive, .channelMade, .channelNamed, .channelDescribed:
+      .userActive, .channelMade, .channelNamed, .channelDescribed, .topicSet, .statusSet:
       return audience.contains(client.user) ? self : nil
     }
   }
@@ -187,6 +191,10 @@ extension RealmEvent {
     case .channelDescribed(let channel, let about):
       fields = realm.update(of: channel, "description", .string(about))
       fields["rendered_description"] = .string(Markdown.html(about))
+    case .topicSet(let setting): fields = setting.json
+    case .statusSet(let user, let status):
+      fields = status.json(clears: true)
+      fields["user_id"] = .integer(user)
     }
     fields["type"] = .string(type)
     fields["id"] = .integer(id)

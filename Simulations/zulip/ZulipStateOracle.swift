@@ -16,7 +16,7 @@ enum ZulipStateOracle {
     isUnheard: (MessageID) -> Bool
   ) -> Objection? {
     people(state, truth.realm) ?? channels(state, truth.realm)
-      ?? unread(state, truth, isOpen)
+      ?? settings(state, truth.realm) ?? unread(state, truth, isOpen)
       ?? starred(state, truth, isOpen, isUnheard) ?? newest(state, truth)
   }
 
@@ -80,6 +80,33 @@ enum ZulipStateOracle {
       }
     }
     return nil
+  }
+
+  // MARK: Settings
+
+  private static func settings(_ state: ZulipState, _ realm: Realm) -> Objection? {
+    let topics = realm.settings.topics.filter { $0.user == ZulipTruth.me }
+    for channel in realm.channels {
+      for topic in ["lunch", "soup"] {
+        let policy = topics.first {
+          $0.channel == channel.id && $0.topic.lowercased() == topic
+        }?.policy
+        let found = state.visibility(of: topic, in: ChannelID(channel.id))
+        let words = "\(channel.id)/\(topic)"
+        if let objection = compare("\(words) \(policy ?? 0)", "\(words) \(found.rawValue)") {
+          return objection
+        }
+      }
+    }
+    let status = realm.settings.ofUsers.first { $0.user == ZulipTruth.me }?.status
+    return compare(
+      "status \(status?.text ?? "") \(status?.emojiName ?? "")", "status \(self.status(state))")
+  }
+
+  /// The user's status: its text and its emoji.
+  static func status(_ state: ZulipState) -> String {
+    let status = state[ZulipKey("user_status", "\(ZulipTruth.me)")]?.fields
+    return "\(status?["status_text"]?.text ?? "") \(status?["emoji_name"]?.text ?? "")"
   }
 
   // MARK: Messages

@@ -71,7 +71,15 @@ extension ZulipTruth {
       if follows == isSet { return nil }
       if isSet, channel.isPrivate { throw ChangeRefusal("by invitation only") }
       return realm.subscribing(ZulipTruth.me, to: id.number, isSet: isSet)
-    case .topic, .status: preconditionFailure("this realm has neither")
+    case .topic(let channel, let topic, let visibility):
+      let setting = TopicSetting(
+        user: ZulipTruth.me, channel: channel.number, topic: topic, policy: visibility.rawValue,
+        at: time)
+      return realm.announcing(.topicSet(setting))
+    case .status(let text, let emoji):
+      let status = UserStatus(
+        text, name: emoji?.name ?? "", code: emoji?.code ?? "", type: emoji?.type ?? "")
+      return realm.announcing(.statusSet(user: ZulipTruth.me, status))
     case .react(let id, let emoji, let isSet):
       let message = try visible(id)
       guard emoji == ZulipTruth.wave else { throw ChangeRefusal("no such emoji") }

@@ -221,6 +221,9 @@ extension ZulipTruth.Change: CustomStringConvertible {
     case .channelMade(let channel): return "channel \(channel.id) made: \(channel.name)"
     case .channelNamed(let id, _, let name): return "channel \(id) is named \(name)"
     case .channelDescribed(let id, let about): return "channel \(id) described: \(about)"
+    case .topicSet(let setting):
+      return "topic \(setting.channel)/\(setting.topic) set to \(setting.policy)"
+    case .statusSet(let user, let status): return "user \(user) is \(status.text)"
     case .typing(let user, _, _), .present(let user, _): return "user \(user) is there"
     }
   }

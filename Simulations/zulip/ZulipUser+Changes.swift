@@ -55,9 +55,17 @@ extension ZulipUser {
     of id: MessageID, _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
   ) -> ZulipChange {
     let isSet = choices.happens(.users, 2, in: 3)
-    switch choices.draw(.users, below: 14) {
+    switch choices.draw(.users, below: 16) {
     case 10, 11: return .send(anyMessage(client, truth, &choices))
     case 12: return .read(choices.pick(.users, ZulipTruth.narrows), through: id)
+    case 14:
+      let channel = ChannelID(choices.draw(.users, in: Int64(1)...4))
+      return .topic(
+        channel, choices.pick(.users, ["lunch", "Lunch", "soup"]),
+        choices.pick(.users, [.muted, .inherited, .unmuted, .followed]))
+    case 15:
+      let text = choices.pick(.users, ["", "out", "in"])
+      return .status(text, isSet ? ZulipTruth.wave : nil)
     case 13: return .subscribe(ChannelID(choices.draw(.users, in: Int64(1)...4)), isSet: isSet)
     case 0, 1, 2: return .flag([id], .starred, isSet: isSet)
     case 3, 4:
@@ -144,6 +152,11 @@ extension ZulipUser {
       return UserObjection(.input, "what may be repeated is not uncertain", "\(uncertain)")
     }
     if outbox.pending.isEmpty { return nil }
+    if let view = client.local?.view.state.realm,
+      let objection = ZulipUser.objection(toSettings: view, under: outbox)
+    {
+      return objection
+    }
     for pending in outbox.pending {
       guard case .send(let message) = pending.change, case .accepted = pending.stage,
         let held = store.messages.first(where: { $0.content.text == "<p>\(message.content)</p>" })
@@ -173,6 +186,33 @@ extension ZulipUser {
       }
     }
     return nil
+  }
+
+  /// The last that was set shows, and what is pending of one thing comes after what is confirmed.
+  private static func objection(
+    toSettings view: ZulipState, under outbox: Outbox<ZulipChange>
+  ) -> UserObjection? {
+    var shown: [(object: String, expected: String, found: String)] = []
+    for pending in outbox.pending where pending.refusal == nil {
+      guard let object = pending.change.object else { continue }
+      let words: (String, String)
+      switch pending.change {
+      case .topic(let channel, let topic, let visibility):
+        words = ("\(visibility)", "\(view.visibility(of: topic, in: channel))")
+      case .subscribe(let id, let isSet):
+        guard let channel = view.channel(id) else { continue }
+        words = ("\(isSet)", "\(channel.isSubscribed)")
+      case .status(let text, let emoji):
+        words = ("\(text) \(emoji?.name ?? "")", ZulipStateOracle.status(view))
+      default: continue
+      }
+      shown.removeAll { $0.object == object }
+      shown.append((object, words.0, words.1))
+    }
+    return shown.first { $0.expected != $0.found }.map { wrong in
+      UserObjection(
+        .honesty, "\(wrong.object) shows as set: \(wrong.expected)", "\(wrong.found); \(outbox)")
+    }
   }
 
   /// Whether a second copy changes nothing. A move that takes others along may find others.

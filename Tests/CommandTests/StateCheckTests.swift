@@ -1,4 +1,5 @@
 import Foundation
+import MessageSync
 import Testing
 import UpdateMachine
 import ZulipSync
@@ -57,6 +58,32 @@ struct StateCheckTests {
     #expect(ran.out.contains("  explained    14"))
     #expect(
       ran.out.contains("  pages        19: 19 given, 8 of them without contents, 0 of no session"))
+  }
+
+  @Test func `a first message is excused only if no event told of it`() throws {
+    let full = ZulipRegistration.full
+    func excuse(
+      _ path: String, _ expected: ZulipValue?, _ found: ZulipValue?, field: String = "streams",
+      after events: [ZulipEvent] = []
+    ) -> StateExcuse? {
+      var evidence = StateEvidence(full, departures: [])
+      evidence.batches = [events]
+      let difference = StateDifference(
+        key: ZulipKey(field, 26), path: [path], expected: expected, found: found)
+      return evidence.excuse(for: difference, of: UserID(7))
+    }
+    #expect(excuse("first_message_id", 2140, .null) == .firstUnseen)
+    #expect(excuse("first_message_id", 2140, .null, field: "never_subscribed") == .firstUnseen)
+    #expect(excuse("first_message_id", 2140, .null, field: "subscriptions") == nil)
+    #expect(excuse("first_message_id", 2140, 2139) == nil)
+    #expect(excuse("first_message_id", .null, .null) == nil)
+    #expect(excuse("name", 2140, .null) == nil)
+    let line =
+      #"{"type":"message","id":0,"flags":[],"message":{"id":2140,"sender_id":7,"#
+      + #""type":"stream","stream_id":26,"subject":"a","content":"","reactions":[],"#
+      + #""content_type":"text/html"}}"#
+    let event = try ZulipError.decode(ZulipEvent.self, from: Data(line.utf8))
+    #expect(excuse("first_message_id", 2140, .null, after: [event]) == nil)
   }
 
   // MARK: What pages mend

@@ -14,6 +14,8 @@ enum StateExcuse: String, CaseIterable {
   case unsetNotification = "an event has an unset setting, a register fills it in for old clients"
   /// Users who are unsubscribed by one request are not told of each other.
   case leftTogether = "unsubscribed together with the user, who is not told of the others"
+  /// The first message of a channel that the user does not follow comes in no event.
+  case firstUnseen = "sent where the user did not follow, and told in no event"
 }
 
 /// What a recording shows besides the states themselves.
@@ -50,7 +52,16 @@ struct StateEvidence {
         && ["subscriptions", "unsubscribed"].contains(difference.key.field)
         && difference.path.last?.hasSuffix("_notifications") == true
     case .leftTogether: hasLeftTogether(difference, with: user)
+    case .firstUnseen:
+      difference.path == ["first_message_id"] && difference.found == .null
+        && ["never_subscribed", "unsubscribed", "streams"].contains(difference.key.field)
+        && difference.expected?.number.map { !wasSent(MessageID($0)) } == true
     }
+  }
+
+  /// Whether an event told of a new message.
+  private func wasSent(_ id: MessageID) -> Bool {
+    events.contains { if case .sent(let message) = $0.kind { message.id == id } else { false } }
   }
 
   var events: [ZulipEvent] { batches.flatMap { $0 } }

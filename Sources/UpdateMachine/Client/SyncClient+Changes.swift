@@ -114,8 +114,8 @@ extension SyncClient {
     planner.refreshSnapshots()
   }
 
-  /// Acknowledges the changes of which the model holds what they created. A page may bring it before
-  /// its event, and before the answer to the push.
+  /// Acknowledges the changes of which the model holds what they created. A page may bring it
+  /// before its event, and before the answer to the push.
   @inlinable
   mutating func confirmCreated() {
     guard case .model(let model) = _holding else { return }

@@ -69,8 +69,9 @@ public protocol SyncModel<Event, Snapshot>: Sendable {
   func shows(_ change: Change, after event: Event) -> Bool
 
   /// Whether the state holds what a change of the client has created, under the server's ID for it
-  /// (``PushAnswer/created(_:)``). `false`, the default: only the log says so. Without it, something
-  /// new that a page brings before its event shows twice: as the change, and as what it created.
+  /// (``PushAnswer/created(_:)``). `false`, the default: only the log says so. Without it,
+  /// something new that a page brings before its event shows twice: as the change, and as what it
+  /// created.
   func holds(_ change: Change, created id: Int64) -> Bool
 
   /// Whether a change of the client has no effect in this state, for good, although its server has
