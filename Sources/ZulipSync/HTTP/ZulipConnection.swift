@@ -92,10 +92,18 @@ public final class ZulipConnection: Sendable {
 
   // MARK: Requests
 
-  enum Method: String {
+  /// The method of a request. The parameters of a `get` are in the query, and those of all others
+  /// in the body.
+  public enum Method: String, Sendable {
+    /// Reads, and changes nothing. A request that is lost with its connection may be sent again.
     case get = "GET"
+    /// Creates or performs something.
     case post = "POST"
+    /// Replaces something.
+    case put = "PUT"
+    /// Changes something.
     case patch = "PATCH"
+    /// Removes something.
     case delete = "DELETE"
   }
 
