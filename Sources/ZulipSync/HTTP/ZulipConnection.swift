@@ -33,7 +33,8 @@ public final class ZulipConnection: Sendable {
   /// The server's address; the API key goes nowhere else.
   public let site: ZulipSite
   package let settings: ZulipSettings
-  private let authorization: @Sendable () -> String
+  /// `nil` before the login, when there is no key yet.
+  private let authorization: (@Sendable () -> String)?
   let transport: ZulipTransport
   private let clock: any DriverClock
   private let failures = LastFailure()
@@ -49,7 +50,7 @@ public final class ZulipConnection: Sendable {
   ///   - key: the user's key for this site.
   ///   - settings: limits and deadlines; the defaults suit most apps.
   ///   - clock: gives the current date, for answers that say until when to wait but have no `Date`.
-  public init(
+  public convenience init(
     to site: ZulipSite, email: String, key: ZulipAPIKey, settings: ZulipSettings = ZulipSettings(),
     clock: any DriverClock = SystemClock()
   ) throws(ZulipConnectionError) {
@@ -57,13 +58,21 @@ public final class ZulipConnection: Sendable {
       $0.value > 0x20 && $0 != ":" && $0.value != 0x7F
     }
     guard !email.isEmpty, isName else { throw .malformedEmail }
+    try self.init(to: site, settings, clock) { key.authorization(of: email) }
+  }
+
+  /// Without an authorization, only what needs no login can be asked for.
+  init(
+    to site: ZulipSite, _ settings: ZulipSettings, _ clock: any DriverClock,
+    authorization: (@Sendable () -> String)?
+  ) throws(ZulipConnectionError) {
     if site.isPlain, ZulipConnection.isProxied(site.host, ProcessInfo.processInfo.environment) {
       throw .proxiedSite
     }
     self.site = site
     self.settings = settings
     self.clock = clock
-    authorization = { key.authorization(of: email) }
+    self.authorization = authorization
     transport = ZulipTransport(isPlain: site.isPlain)
   }
 
@@ -161,7 +170,7 @@ public final class ZulipConnection: Sendable {
       request.setValue(
         "application/x-www-form-urlencoded; charset=utf-8", forHTTPHeaderField: "Content-Type")
     }
-    request.setValue(authorization(), forHTTPHeaderField: "Authorization")
+    if let authorization { request.setValue(authorization(), forHTTPHeaderField: "Authorization") }
     request.setValue(settings.userAgent, forHTTPHeaderField: "User-Agent")
     request.setValue("application/json", forHTTPHeaderField: "Accept")
     return request
