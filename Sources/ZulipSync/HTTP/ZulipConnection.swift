@@ -127,8 +127,19 @@ public final class ZulipConnection: Sendable {
     within deadline: TimeSpan? = nil,
     _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
+    try await send(request(method, path, form), limit: limit, within: deadline, read)
+  }
+
+  /// Sends a request that is ready, and reads the answer off the caller's actor.
+  /// - Parameter progress: hears how much of the body was sent.
+  @concurrent
+  func send<Value: Sendable>(
+    _ request: URLRequest, limit: Int? = nil, within deadline: TimeSpan? = nil,
+    progress: ZulipProgress? = nil,
+    _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
+  ) async throws(ZulipFailure) -> Value {
     do throws(ZulipFailure) {
-      return try await answer(method, path, form, limit: limit, within: deadline, read)
+      return try await answer(to: request, limit: limit, within: deadline, progress, read)
     } catch {
       failures.note(error)
       throw error
@@ -136,13 +147,13 @@ public final class ZulipConnection: Sendable {
   }
 
   private func answer<Value: Sendable>(
-    _ method: Method, _ path: String, _ form: ZulipForm, limit: Int?, within deadline: TimeSpan?,
+    to request: URLRequest, limit: Int?, within deadline: TimeSpan?, _ progress: ZulipProgress?,
     _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
     guard !Task.isCancelled else { throw ZulipFailure(.unreachable, .cancelled, hasLeft: false) }
     let ending = await transport.send(
-      request(method, path, form), limit: limit ?? settings.answerLimit,
-      within: deadline ?? settings.deadline)
+      request, limit: limit ?? settings.answerLimit, within: deadline ?? settings.deadline,
+      progress: progress)
     switch ending {
     case .answered(let answer):
       let fields = try answer.fields(at: clock.wallTime)
@@ -158,18 +169,27 @@ public final class ZulipConnection: Sendable {
   }
 
   func request(_ method: Method, _ path: String, _ form: ZulipForm) -> URLRequest {
-    var text = "\(site.text)/api/v1/\(path)"
-    if method == .get, !form.encoded.isEmpty { text += "?\(form.encoded)" }
+    guard method != .get else {
+      return request(method, form.encoded.isEmpty ? path : "\(path)?\(form.encoded)")
+    }
+    let type = "application/x-www-form-urlencoded; charset=utf-8"
+    return request(method, path, body: Data(form.encoded.utf8), type: type)
+  }
+
+  /// - Parameters:
+  ///   - path: the path below `/api/v1/`, perhaps with a query.
+  ///   - body: the body, of this content type.
+  func request(
+    _ method: Method, _ path: String, body: Data? = nil, type: String? = nil
+  ) -> URLRequest {
+    let text = "\(site.text)/api/v1/\(path)"
     guard let url = URL(string: text) else { preconditionFailure("a site or a path is no URL") }
     var request = URLRequest(url: url)
     // Otherwise URLSession's own 60 s might end the request first.
     request.timeoutInterval = ZulipTransport.sessionTime
     request.httpMethod = method.rawValue
-    if method != .get {
-      request.httpBody = Data(form.encoded.utf8)
-      request.setValue(
-        "application/x-www-form-urlencoded; charset=utf-8", forHTTPHeaderField: "Content-Type")
-    }
+    request.httpBody = body
+    if let type { request.setValue(type, forHTTPHeaderField: "Content-Type") }
     if let authorization { request.setValue(authorization(), forHTTPHeaderField: "Authorization") }
     request.setValue(settings.userAgent, forHTTPHeaderField: "User-Agent")
     request.setValue("application/json", forHTTPHeaderField: "Accept")
