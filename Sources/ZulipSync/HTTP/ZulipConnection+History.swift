@@ -51,7 +51,9 @@ extension ZulipConnection {
 
   /// `POST /messages/render`: has the server turn a text into HTML, as in a message. It sends no
   /// message.
-  /// - Parameter content: the text as typed, in Markdown.
+  /// - Parameters:
+  ///   - content: the text as typed, in Markdown.
+  ///   - deadline: for the whole answer; `nil` means ``ZulipSettings/deadline``.
   public func render(
     _ content: String, within deadline: TimeSpan? = nil
   ) async throws(ZulipFailure) -> String {
