@@ -6,8 +6,8 @@ extension ZulipConnection {
   ///
   /// Others take the user to be typing until they are told of the end, or until
   /// `server_typing_started_expiry_period_milliseconds` of the server's state have passed (15 s).
-  /// An app repeats the start each `server_typing_started_wait_period_milliseconds` (10 s) while the
-  /// user types.
+  /// An app repeats the start each `server_typing_started_wait_period_milliseconds` (10 s) while
+  /// the user types.
   ///
   /// Throws `rejected` if a setting of the user forbids it, or for `.direct([])`, of which nobody
   /// would hear.

@@ -21,14 +21,15 @@ extension ZulipConnection {
   /// - Parameters:
   ///   - data: the file's bytes. While they are sent, there is a second copy in memory.
   ///   - name: the file's name, with an extension, by which the server knows what it is. The server
-  ///     refuses an empty name. Quotation marks, backslashes and control characters are sent as
-  ///     browsers do, percent-encoded; the server may change other characters.
+  ///     refuses an empty name. Quotation marks, backslashes and control characters are
+  ///     percent-encoded, much as by browsers. The server may replace other characters.
   ///   - deadline: for the upload and the whole answer.
   ///   - progress: is called with the share of the request that was handed to the network: above 0,
-  ///     ascending, at last 1. It runs on a thread of its own, and never after this method has
-  ///     returned. After 1 there is still the answer to wait for.
+  ///     ascending, at last 1. It runs on another thread, and never after this method has returned.
+  ///     After 1 there is still the answer to wait for.
   /// - Returns: the file's path on the server, for a link in a message's content:
   ///   `[name](/user_uploads/2/ab/name.txt)`.
+  @concurrent
   public func upload(
     _ data: Data, named name: String, within deadline: TimeSpan? = nil,
     progress: (@Sendable (Double) -> Void)? = nil

@@ -103,8 +103,8 @@ public struct ZulipLogin: Sendable {
     }
   }
 
-  /// `POST /fetch_api_key`: fetches the user's API key for the password. Ask for ``server(within:)``
-  /// before: a server that is too old is recognised only by that.
+  /// `POST /fetch_api_key`: fetches the user's API key for the password. Ask ``server(within:)``
+  /// first: only its answer says that a server is too old.
   ///
   /// A refusal is `unauthorized`. Its reason is `refused` with one of the codes
   /// `RejectionCode.wrongPassword`, `.userDeactivated`, `.realmDeactivated`,
@@ -126,11 +126,6 @@ public struct ZulipLogin: Sendable {
       try Account(answer)
     }
   }
-}
-
-extension ZulipLogin: CustomStringConvertible {
-  /// "a login to https://chat.example.org".
-  public var description: String { "a login to \(connection.site)" }
 }
 
 /// Zulip's codes for a login that is refused (its `zerver/lib/exceptions.py`).

@@ -131,7 +131,7 @@ import UpdateMachine
 
       // Article example begins: requests
       let path = try await connection.upload(photo, named: "harbour.jpg") { share in
-        show(share)  // Up to 1, on a thread of its own.
+        show(share)  // Up to 1, on another thread.
       }
       let message = ZulipOutgoing(.channel(general, topic: "lunch"), "[harbour.jpg](\(path))")
       _ = try await machine.mutate(.send(message))
