@@ -18,7 +18,7 @@ public import UpdateMachine
 ///     let connection = try ZulipConnection(to: site, email: email, key: ZulipAPIKey(key))
 ///     let id = try await connection.send(.channel(general, topic: "lunch"), "At noon?")
 ///
-/// Whatever has no method of its own is asked for with ``ask(_:_:_:within:)``. The key comes from the
+/// Any other request of Zulip's API is made with ``ask(_:_:_:within:)``. The key comes from the
 /// app, or from a ``ZulipLogin``.
 ///
 /// **Failures.** Each request throws a ``ZulipFailure``, classified as in <doc:Answers>. It never
