@@ -31,7 +31,8 @@ extension Follower {
     case .refused, .noEnvelope:
       guard trouble == .serverFault, let status = detail.status else { return words(trouble) }
       return "the server has a fault (HTTP status \(status))"
-    case .cancelled, .timedOut, .tooLarge, .malformed, .tooOld: return words(trouble)
+    case .cancelled, .timedOut, .tooLarge, .malformed, .tooOld, .malformedPath:
+      return words(trouble)
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import ZulipSync
 
 @testable import ZulipServer
 
@@ -62,6 +63,36 @@ struct ServeOverHTTPTests {
       #expect(await follow.interrupt() == 130)
       #expect(follow.output.components(separatedBy: "through it all").count == 2)
       #expect(served.running.output.contains("  fault     "))
+    }
+  }
+
+  @Test func `our login brings a key that the server takes, and a wrong password does not`()
+    async throws
+  {
+    try await Served.with { served in
+      let ada = RealmUser(number: 0)
+      let site = try ZulipSite(served.address)
+      let login = try ZulipLogin(to: site)
+      let server = try await login.server()
+      #expect(server.methods == ["password"] && server.asksForEmail)
+      #expect(server.realmName == "simulate serve" && server.featureLevel == 323)
+      do throws(ZulipFailure) {
+        _ = try await login.logIn(as: ada.email, password: "wrong")
+        Issue.record("the server takes any password")
+      } catch {
+        #expect(error.reason == .refused(.wrongPassword))
+      }
+      let account = try await login.logIn(as: ada.email, password: ada.password)
+      let connection = try ZulipConnection(to: site, email: account.email, key: account.key)
+      let me = try await connection.ask(.get, "users/me")
+      #expect(me["full_name"]?.text == ada.name)
+      try await connection.sendPresence(isActive: true, hasNewInput: true)
+      try await connection.sendTyping(to: .direct([account.user]))
+      let channels = try await connection.ask(.get, "streams")["streams"]?.list
+      let stream = try #require(channels?.first?.fields?["stream_id"])
+      try await connection.ask(
+        .post, "typing", ["op": "stop", "type": "stream", "stream_id": stream, "topic": "t"])
+      await served.running.prints("Ada stops typing")
     }
   }
 

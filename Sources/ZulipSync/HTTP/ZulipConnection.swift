@@ -18,6 +18,9 @@ public import UpdateMachine
 ///     let connection = try ZulipConnection(to: site, email: email, key: ZulipAPIKey(key))
 ///     let id = try await connection.send(.channel(general, topic: "lunch"), "At noon?")
 ///
+/// Any other request of Zulip's API is made with ``ask(_:_:_:within:)``. The key comes from the
+/// app, or from a ``ZulipLogin``.
+///
 /// **Failures.** Each request throws a ``ZulipFailure``, classified as in <doc:Answers>. It never
 /// retries: that is up to the machine, or the app.
 ///
@@ -33,7 +36,8 @@ public final class ZulipConnection: Sendable {
   /// The server's address; the API key goes nowhere else.
   public let site: ZulipSite
   package let settings: ZulipSettings
-  private let authorization: @Sendable () -> String
+  /// `nil` before the login, when there is no key yet.
+  private let authorization: (@Sendable () -> String)?
   let transport: ZulipTransport
   private let clock: any DriverClock
   private let failures = LastFailure()
@@ -49,7 +53,7 @@ public final class ZulipConnection: Sendable {
   ///   - key: the user's key for this site.
   ///   - settings: limits and deadlines; the defaults suit most apps.
   ///   - clock: gives the current date, for answers that say until when to wait but have no `Date`.
-  public init(
+  public convenience init(
     to site: ZulipSite, email: String, key: ZulipAPIKey, settings: ZulipSettings = ZulipSettings(),
     clock: any DriverClock = SystemClock()
   ) throws(ZulipConnectionError) {
@@ -57,13 +61,21 @@ public final class ZulipConnection: Sendable {
       $0.value > 0x20 && $0 != ":" && $0.value != 0x7F
     }
     guard !email.isEmpty, isName else { throw .malformedEmail }
+    try self.init(to: site, settings, clock) { key.authorization(of: email) }
+  }
+
+  /// Without an authorization, only what needs no login can be asked for.
+  init(
+    to site: ZulipSite, _ settings: ZulipSettings, _ clock: any DriverClock,
+    authorization: (@Sendable () -> String)?
+  ) throws(ZulipConnectionError) {
     if site.isPlain, ZulipConnection.isProxied(site.host, ProcessInfo.processInfo.environment) {
       throw .proxiedSite
     }
     self.site = site
     self.settings = settings
     self.clock = clock
-    authorization = { key.authorization(of: email) }
+    self.authorization = authorization
     transport = ZulipTransport(isPlain: site.isPlain)
   }
 
@@ -92,10 +104,18 @@ public final class ZulipConnection: Sendable {
 
   // MARK: Requests
 
-  enum Method: String {
+  /// The method of a request. The parameters of a `get` are in the query, and those of all others
+  /// in the body.
+  public enum Method: String, Sendable {
+    /// Reads, and changes nothing. A request that is lost with its connection may be sent again.
     case get = "GET"
+    /// Creates or performs something.
     case post = "POST"
+    /// Replaces something.
+    case put = "PUT"
+    /// Changes something.
     case patch = "PATCH"
+    /// Removes something.
     case delete = "DELETE"
   }
 
@@ -110,8 +130,19 @@ public final class ZulipConnection: Sendable {
     within deadline: TimeSpan? = nil,
     _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
+    try await send(request(method, path, form), limit: limit, within: deadline, read)
+  }
+
+  /// Sends a request that is ready, and reads the answer off the caller's actor.
+  /// - Parameter progress: hears how much of the body was sent.
+  @concurrent
+  func send<Value: Sendable>(
+    _ request: URLRequest, limit: Int? = nil, within deadline: TimeSpan? = nil,
+    progress: ZulipProgress? = nil,
+    _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
+  ) async throws(ZulipFailure) -> Value {
     do throws(ZulipFailure) {
-      return try await answer(method, path, form, limit: limit, within: deadline, read)
+      return try await answer(to: request, limit: limit, within: deadline, progress, read)
     } catch {
       failures.note(error)
       throw error
@@ -119,13 +150,13 @@ public final class ZulipConnection: Sendable {
   }
 
   private func answer<Value: Sendable>(
-    _ method: Method, _ path: String, _ form: ZulipForm, limit: Int?, within deadline: TimeSpan?,
+    to request: URLRequest, limit: Int?, within deadline: TimeSpan?, _ progress: ZulipProgress?,
     _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
     guard !Task.isCancelled else { throw ZulipFailure(.unreachable, .cancelled, hasLeft: false) }
     let ending = await transport.send(
-      request(method, path, form), limit: limit ?? settings.answerLimit,
-      within: deadline ?? settings.deadline)
+      request, limit: limit ?? settings.answerLimit, within: deadline ?? settings.deadline,
+      progress: progress)
     switch ending {
     case .answered(let answer):
       let fields = try answer.fields(at: clock.wallTime)
@@ -141,19 +172,28 @@ public final class ZulipConnection: Sendable {
   }
 
   func request(_ method: Method, _ path: String, _ form: ZulipForm) -> URLRequest {
-    var text = "\(site.text)/api/v1/\(path)"
-    if method == .get, !form.encoded.isEmpty { text += "?\(form.encoded)" }
+    guard method != .get else {
+      return request(method, form.encoded.isEmpty ? path : "\(path)?\(form.encoded)")
+    }
+    let type = "application/x-www-form-urlencoded; charset=utf-8"
+    return request(method, path, body: Data(form.encoded.utf8), type: type)
+  }
+
+  /// - Parameters:
+  ///   - path: the path below `/api/v1/`, perhaps with a query.
+  ///   - body: the body, of this content type.
+  func request(
+    _ method: Method, _ path: String, body: Data? = nil, type: String? = nil
+  ) -> URLRequest {
+    let text = "\(site.text)/api/v1/\(path)"
     guard let url = URL(string: text) else { preconditionFailure("a site or a path is no URL") }
     var request = URLRequest(url: url)
     // Otherwise URLSession's own 60 s might end the request first.
     request.timeoutInterval = ZulipTransport.sessionTime
     request.httpMethod = method.rawValue
-    if method != .get {
-      request.httpBody = Data(form.encoded.utf8)
-      request.setValue(
-        "application/x-www-form-urlencoded; charset=utf-8", forHTTPHeaderField: "Content-Type")
-    }
-    request.setValue(authorization(), forHTTPHeaderField: "Authorization")
+    request.httpBody = body
+    if let type { request.setValue(type, forHTTPHeaderField: "Content-Type") }
+    if let authorization { request.setValue(authorization(), forHTTPHeaderField: "Authorization") }
     request.setValue(settings.userAgent, forHTTPHeaderField: "User-Agent")
     request.setValue("application/json", forHTTPHeaderField: "Accept")
     return request

@@ -18,6 +18,7 @@ final class ZulipExchange: @unchecked Sendable {
 
   private let lock = NSLock()
   private let limit: Int
+  private let progress: ZulipProgress?
   private var state = State.out(nil)
   private var answer: ZulipAnswer?
   /// Whether the server refused our credentials and asked for others. We have no others, so the
@@ -25,7 +26,10 @@ final class ZulipExchange: @unchecked Sendable {
   private var isChallenged = false
   private var task: URLSessionTask?
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, progress: ZulipProgress?) {
+    self.limit = limit
+    self.progress = progress
+  }
 
   var key: ObjectIdentifier? { lock.withLock { task.map { ObjectIdentifier($0) } } }
 
@@ -77,6 +81,8 @@ final class ZulipExchange: @unchecked Sendable {
   private static let leastRefusal = 400
 
   // MARK: Reports from URLSession
+
+  func sent(_ count: Int64, of total: Int64) { progress?.sent(count, of: total) }
 
   func began(_ response: URLResponse) {
     let isTooLarge = lock.withLock {
@@ -190,6 +196,13 @@ final class ZulipExchanges: NSObject, URLSessionDataDelegate, @unchecked Sendabl
     #else
       completionHandler(.performDefaultHandling, nil)
     #endif
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData count: Int64,
+    totalBytesSent: Int64, totalBytesExpectedToSend total: Int64
+  ) {
+    exchange(task)?.sent(totalBytesSent, of: total)
   }
 
   func urlSession(

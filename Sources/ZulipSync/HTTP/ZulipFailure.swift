@@ -43,6 +43,9 @@ public struct ZulipFailure: Error, Hashable, Sendable {
     case malformed(ZulipError)
     /// The server's feature level is too low.
     case tooOld(Int64)
+    /// The path of a request to ``ZulipConnection/ask(_:_:_:within:)`` is not allowed. Nothing was
+    /// sent.
+    case malformedPath
   }
 
   init(_ failure: SyncFailure, _ reason: Reason, status: Int? = nil, hasLeft: Bool = true) {
@@ -97,6 +100,7 @@ extension ZulipFailure.Reason: CustomStringConvertible {
     case .refused(let code): code.text.isEmpty ? "refused" : "refused (\(code.text))"
     case .malformed(let error): "\(error)"
     case .tooOld(let level): "feature level \(level)"
+    case .malformedPath: "malformed path"
     }
   }
 }

@@ -16,7 +16,8 @@ package struct ZulipForm: Sendable {
 
   private static let digits = Array("0123456789ABCDEF".utf8)
 
-  private static func encode(_ text: String) -> String {
+  /// Percent-encodes the text, for a query, a body or a part of a path.
+  static func encode(_ text: String) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)
     for byte in text.utf8 {

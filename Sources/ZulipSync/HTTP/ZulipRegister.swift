@@ -12,9 +12,12 @@ public struct ZulipRegister: Hashable, Sendable {
   package var fetchTypes: [String]?
   /// How long the server keeps the queue while no poll waits; `nil` for its default, 600 s.
   package var lifetime: TimeSpan?
-  /// The lowest feature level that is accepted. 185 is Zulip 7, the first that knows all parameters
-  /// sent here.
-  package var leastFeatureLevel: Int64 = 185
+  /// The lowest feature level that is accepted.
+  package var leastFeatureLevel = ZulipRegister.supportedFeatureLevel
+
+  /// The lowest feature level that this library supports. 185 is Zulip 7, the first that knows all
+  /// parameters sent here.
+  package static let supportedFeatureLevel: Int64 = 185
 
   /// Creates the parameters. The defaults register for everything, with contents as HTML.
   ///

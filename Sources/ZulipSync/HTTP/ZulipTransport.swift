@@ -71,8 +71,12 @@ final class ZulipTransport: Sendable {
 
   /// Sends a request and waits for the whole answer, until the deadline at most. At the deadline,
   /// or when the task is cancelled, the connection is closed.
-  /// - Parameter limit: the most bytes of the body.
-  func send(_ request: URLRequest, limit: Int, within deadline: TimeSpan) async -> Ending {
+  /// - Parameters:
+  ///   - limit: the most bytes of the answer's body.
+  ///   - progress: hears how much of the request's body was sent, until this returns.
+  func send(
+    _ request: URLRequest, limit: Int, within deadline: TimeSpan, progress: ZulipProgress? = nil
+  ) async -> Ending {
     var (session, delegate) = (session, delegate)
     var isOwn = false
     #if canImport(FoundationNetworking)
@@ -84,7 +88,7 @@ final class ZulipTransport: Sendable {
         isOwn = true
       }
     #endif
-    let exchange = ZulipExchange(limit: limit)
+    let exchange = ZulipExchange(limit: limit, progress: progress)
     delegate.begin(exchange, ZulipTransport.task(for: request, in: session))
     if isOwn { session.finishTasksAndInvalidate() }
     // A timer is freed when it is cancelled. A sleeping task would stay for its whole time.
@@ -100,6 +104,7 @@ final class ZulipTransport: Sendable {
     }
     timer.cancel()
     delegate.forget(exchange)
+    progress?.close()
     return ending
   }
 

@@ -106,4 +106,46 @@ import UpdateMachine
     }
     #expect(shown == [.active, .idle, .offline])
   }
+
+  /// The same server, with uploads and a list of topics.
+  private static func answerMore(_ request: LoopbackServer.Request) async -> Response {
+    switch (request.method, request.path) {
+    case ("POST", "/api/v1/user_uploads"): .success(#""url":"/user_uploads/1/h.jpg""#)
+    case ("GET", "/api/v1/users/me/4/topics"):
+      .success(#""topics":[{"name":"lunch","max_id":2}]"#)
+    case ("POST", "/api/v1/messages"):
+      .success(#""id":\(request.text.contains("user_uploads") ? 3 : 0)"#)
+    default: await answer(request)
+    }
+  }
+
+  @Test func `the article's file is uploaded, and its topics are asked for`() async throws {
+    let (general, photo) = (ChannelID(4), Data(count: 100))
+    let shares = Shared<[Double]>([])
+    let show = { @Sendable (share: Double) in shares.change { $0.append(share) } }
+    try await LoopbackServer.serving(answer: Self.answerMore) { server in
+      let connection = try Ada.connection(to: server)
+      let machine = UpdateMachine(source: ZulipAccountSource(connection), store: MemoryStore())
+      async let following: Void = machine.run()
+      for await state in await machine.states() where state.model != nil { break }
+
+      // Article example begins: requests
+      let path = try await connection.upload(photo, named: "harbour.jpg") { share in
+        show(share)  // Up to 1, on another thread.
+      }
+      let message = ZulipOutgoing(.channel(general, topic: "lunch"), "[harbour.jpg](\(path))")
+      _ = try await machine.mutate(.send(message))
+
+      let answer = try await connection.ask(.get, "users/me/\(general)/topics")
+      let topics = answer["topics"]?.list ?? []
+      // Article example ends
+
+      #expect(path == "/user_uploads/1/h.jpg")
+      #expect(topics.map { $0.fields?["name"]?.text } == ["lunch"])
+      await machine.stop()
+      await following
+      await server.reaches { $0.answering == 0 }
+    }
+    #expect(shares.value.last == 1)
+  }
 }
