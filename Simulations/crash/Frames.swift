@@ -175,6 +175,9 @@ extension Order: Storable {
         bytes.put(ids)
       case .behind: bytes.put(UInt8(3))
       case .tooLarge: bytes.put(UInt8(4))
+      case .created(let id):
+        bytes.put(UInt8(5))
+        bytes.put(id)
       }
     }
   }
@@ -209,6 +212,7 @@ extension Order: Storable {
     case 2: .acceptedOnly(try bytes.takeArray())
     case 3: .behind
     case 4: .tooLarge
+    case 5: .created(try bytes.takeInt64())
     default: throw StoredFormError(expected: "an answer to a push")
     }
   }

@@ -80,7 +80,7 @@ struct StateCheckTests {
     #expect(excuse("name", 2140, .null) == nil)
     let line =
       #"{"type":"message","id":0,"flags":[],"message":{"id":2140,"sender_id":7,"#
-      + #""type":"stream","stream_id":26,"subject":"a","content":"","reactions":[],"#
+      + #""type":"stream","stream_id":26,"display_recipient":"b","subject":"a","content":"","reactions":[],"#
       + #""content_type":"text/html"}}"#
     let event = try ZulipError.decode(ZulipEvent.self, from: Data(line.utf8))
     #expect(excuse("first_message_id", 2140, .null, after: [event]) == nil)

@@ -152,7 +152,7 @@ struct RecordFollower {
   mutating func take(_ answer: PushAnswer, to items: [Item]) {
     var taken: [MutationID] = []
     switch answer {
-    case .accepted: taken = items.map(\.id)
+    case .accepted, .created: taken = items.map(\.id)
     case .acceptedOnly(let ids): taken = ids
     case .behind: isLevel = false
     case .refused, .tooLarge: return

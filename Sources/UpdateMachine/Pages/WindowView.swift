@@ -58,9 +58,9 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
     isSnapshot = lists.map { !$0.canBeKnown(narrow) } ?? false
   }
 
-  /// The items that there are to show, from the oldest to the newest: those that are held, those of
-  /// a snapshot, and those that were in the list before the log was lost. ``rows`` tells them apart,
-  /// and has the gaps.
+  /// The items that there are to show, from the oldest to the newest: those that are held, those
+  /// of a snapshot, and those that were in the list before the log was lost. ``rows`` tells them
+  /// apart, and has the gaps.
   @inlinable
   public var items: [Lists.Item] {
     var items: [Lists.Item] = []

@@ -1,8 +1,8 @@
 public import MessageSync
 public import UpdateMachine
 
-/// What a user does to messages, topics and channels. It goes through the outbox: it shows at once, is kept offline, and
-/// is confirmed by the server's events.
+/// What a user does to messages, topics and channels. It goes through the outbox: it shows at once,
+/// is kept offline, and is confirmed by the server's events.
 ///
 ///     let starred = try await machine.mutate(.flag([message.id], .starred, isSet: true))
 ///
