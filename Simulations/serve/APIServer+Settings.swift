@@ -34,6 +34,11 @@ extension APIServer {
       status.emojiName = name
       let known = Emoji.known.first { $0.name == name }
       guard name.isEmpty || known != nil else { throw APIError("Emoji '\(name)' does not exist") }
+      // As the real server, which looks up only what is not named.
+      let (code, type) = (request.text("emoji_code"), request.text("reaction_type"))
+      guard known.map({ code ?? $0.code == $0.code && type ?? $0.type == $0.type }) ?? true else {
+        throw APIError("Invalid emoji name.")
+      }
       status.emojiCode = known?.code ?? ""
       status.emojiType = known?.type ?? ""
     }

@@ -226,7 +226,8 @@ extension ZulipUser {
 
   private static func isReadWithOthers(_ id: MessageID, under outbox: Outbox<ZulipChange>) -> Bool {
     outbox.pending.contains { pending in
-      if case .read(_, let last) = pending.change { id <= last } else { false }
+      guard pending.refusal == nil, case .read(_, let last) = pending.change else { return false }
+      return id <= last
     }
   }
 

@@ -101,7 +101,32 @@ import Testing
     #expect(desk.asked == ["about newest, 3 before, 0 after"])
     desk.answer()
     #expect(!desk.view(window).isComplete)
+    #expect(desk.view(window).isSnapshot)
     #expect(desk.rows(window).hasPrefix("(980) (990) (1000)"))
+    #expect(desk.view(window).items.map(\.id.number) == [980, 990, 1000])
+    // Read again, it no longer shows what is gone.
+    desk.serverMessages.apply(.deleted([MessageID(990)]))
+    desk.move(window, .newest(3))
+    desk.answer()
+    #expect(desk.view(window).items.map(\.id.number) == [970, 980, 1000])
+  }
+
+  /// The page that is out may have been read before that.
+  @Test(arguments: [false, true])
+  func `a snapshot is read again when something was created`(_ isOut: Bool) {
+    var desk = Desk()
+    let search = desk.open(Desk.search, .newest(3))
+    let known = desk.open(Desk.a, .newest(3))
+    if !isOut { while !desk.out.isEmpty { desk.answer() } }
+    desk.planner.refreshSnapshots()
+    desk.look()
+    while !desk.out.isEmpty { desk.answer() }
+    desk.pass(.seconds(30))
+    while !desk.out.isEmpty { desk.answer() }
+    desk.pass(.minutes(10))
+    #expect(desk.out.isEmpty)
+    #expect(desk.begun.count == 3, "the search twice, and the other list once")
+    #expect(desk.view(known).isComplete && !desk.view(search).items.isEmpty)
   }
 
   // MARK: Generations

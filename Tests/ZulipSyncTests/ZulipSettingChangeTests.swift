@@ -73,6 +73,34 @@ import UpdateMachine
     #expect(undone == (gone.isEmpty ? nil : .flag(gone, .read, isSet: false)))
   }
 
+  /// What another device has read confirms only what it shows for certain.
+  @Test(
+    arguments: [
+      (narrow(("search", .text("x"))), 99, false), (narrow(("sender", .number(50))), 99, false),
+      (lunch, 99, false), (lunch, 9, true), (channel, 9, true), (channel, 10, false),
+    ])
+  func `an event confirms what it leaves nothing unread of`(
+    narrow: ZulipNarrow, last: Int64, isConfirmed: Bool
+  ) throws {
+    var account = try Self.account()
+    let line =
+      #"{"id":1,"type":"update_message_flags","op":"add","flag":"read","messages":[9],"#
+      + #""all":false}"#
+    let event = try ZulipError.decode(ZulipEvent.self, from: Data(line.utf8))
+    try account.apply(event)
+    #expect(account.shows(.read(narrow, through: MessageID(last)), after: event) == isConfirmed)
+  }
+
+  /// The server merges the events of two devices.
+  @Test func `what another device has read is not taken back`() throws {
+    let account = try Self.account()
+    let read = ZulipChange.read(Self.lunch, through: MessageID(99))
+    let both = try Self.shown(.read(Self.narrow(), through: MessageID(99)), in: account)
+    #expect(
+      read.inverse(from: account, to: both)
+        == .flag([MessageID(9), MessageID(11)], .read, isSet: false))
+  }
+
   @Test func `a held message's sender decides`() throws {
     var account = try Self.account()
     let list = account.list(Self.channel)

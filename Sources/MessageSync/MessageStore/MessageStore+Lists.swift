@@ -35,10 +35,18 @@ extension MessageStore: PartialLists {
     message(id, in: narrow)
   }
 
-  /// Whether a message is held and in memory, or an open list has a copy of it. O(lists).
+  /// Whether a message is held and in memory; or, if it is of a place without events, whether each
+  /// open list that certainly contains it has a copy. O(lists).
   @inlinable
-  package func shows(_ id: MessageID) -> Bool {
-    held[id] != nil || lists.contains { $0.value.copies[id] != nil }
+  package func shows(_ message: PartialMessage<Content>) -> Bool {
+    if held[message.id] != nil { return true }
+    var isShown = false
+    for (_, listed) in lists
+    where !canBeKnown(listed.narrow) && listed.narrow.verdict(on: message) == .yes {
+      guard listed.copies[message.id] != nil else { return false }
+      isShown = true
+    }
+    return isShown
   }
 
   @inlinable

@@ -65,7 +65,7 @@ extension MessageStore {
     if let narrow = fetch.request.narrow, !canBeKnown(narrow) {
       end(index)
       _revision += 1
-      show(page, in: narrow)
+      show(page, in: narrow, over: page.interval(for: fetch.request.want))
       return .shown
     }
     _revision += 1
@@ -223,12 +223,18 @@ extension MessageStore {
       { $0.list.limitHistory(to: max($0.list.historyLimit ?? next, next)) })
   }
 
-  /// Shows a page of a list that cannot be known, until the next page comes.
+  /// Shows a page of a list that cannot be known, until the next page comes. What the page lacks in
+  /// its interval is no longer in the list.
   @inlinable
-  mutating func show(_ page: Page, in narrow: Narrow) {
+  mutating func show(_ page: Page, in narrow: Narrow, over interval: IDInterval<MessageID>?) {
     guard let listKey = listKey(of: narrow), var listed = lists[listKey] else { return }
+    let old = listed.list.former?.ids ?? VersionedMap()
+    var ids = old
+    for (id, _) in old where interval?.contains(id) == true {
+      ids.removeValue(forKey: id)
+      listed.copies.removeValue(forKey: id)
+    }
     for message in page.messages { listed.copies[message.id] = message }
-    var ids = listed.list.former?.ids ?? VersionedMap()
     for message in page.messages { ids[message.id] = PartialList<MessageID>.Present() }
     listed.list = PartialList(showing: ids)
     lists[listKey] = listed

@@ -187,6 +187,10 @@ private protocol KeptMutation {
 
   init(_ head: MutationHead, _ place: Place, _ change: Change)
 
+  /// Reads what stands behind the change. An older version of the library takes a change with
+  /// something behind it for one that it cannot read, and keeps it.
+  mutating func takeRest(from bytes: inout ByteReader) throws(StoredFormError)
+
   /// The ID that it has at the server, and whether the server has accepted it.
   static func standing(of place: Place) -> (id: MutationID?, isAccepted: Bool)
 
@@ -314,8 +318,10 @@ extension RowReader {
       do throws(StoredFormError) {
         if let newer { throw .newer(version: newer) }
         let change: Item.Change = try bytes.take()
+        var item = Item(head, place, change)
+        try item.takeRest(from: &bytes)
         try bytes.end()
-        items.append(Item(head, place, change))
+        items.append(item)
       } catch {
         let standing = Item.standing(of: place)
         unreadable.append(
@@ -374,42 +380,39 @@ extension PendingMutation: KeptMutation where Change: Storable {
       bytes.put(UInt8(2))
       bytes.put(id)
     case .accepted(let id, _):
-      bytes.put(UInt8(created == nil ? 3 : 5))
+      bytes.put(UInt8(3))
       bytes.put(id)
-      if let created { bytes.put(created) }
     case .uncertain(let id):
       bytes.put(UInt8(4))
       bytes.put(id)
     }
     bytes.put(change)
+    if isAccepted, let created { bytes.put(created) }
   }
 
-  fileprivate static func place(
-    from bytes: inout ByteReader
-  ) throws(StoredFormError) -> (stage: Stage, created: Int64?) {
+  fileprivate mutating func takeRest(from bytes: inout ByteReader) throws(StoredFormError) {
+    if isAccepted, bytes.left > 0 { created = try bytes.takeInt64() }
+  }
+
+  fileprivate static func place(from bytes: inout ByteReader) throws(StoredFormError) -> Stage {
     switch try bytes.takeByte() {
-    case 0: (.unsent, nil)
-    case 1: (.marked(try bytes.take()), nil)
-    case 2: (.sent(try bytes.take()), nil)
-    case 3: (.accepted(try bytes.take(), at: .distantPast), nil)
-    case 4: (.uncertain(try bytes.take()), nil)
-    case 5: (.accepted(try bytes.take(), at: .distantPast), try bytes.takeInt64())
+    case 0: .unsent
+    case 1: .marked(try bytes.take())
+    case 2: .sent(try bytes.take())
+    case 3: .accepted(try bytes.take(), at: .distantPast)
+    case 4: .uncertain(try bytes.take())
     default: throw StoredFormError(expected: "a stage")
     }
   }
 
-  fileprivate init(_ head: MutationHead, _ place: (stage: Stage, created: Int64?), _ change: Change)
-  {
+  fileprivate init(_ head: MutationHead, _ stage: Stage, _ change: Change) {
     self.init(
-      tickets: head.tickets, rank: head.rank, change: change, stage: place.stage,
+      tickets: head.tickets, rank: head.rank, change: change, stage: stage,
       mayHaveCopy: head.mayHaveCopy, takesBack: head.takesBack, version: head.version)
-    created = place.created
   }
 
-  fileprivate static func standing(
-    of place: (stage: Stage, created: Int64?)
-  ) -> (id: MutationID?, isAccepted: Bool) {
-    switch place.stage {
+  fileprivate static func standing(of stage: Stage) -> (id: MutationID?, isAccepted: Bool) {
+    switch stage {
     case .unsent: (nil, false)
     case .marked(let id), .sent(let id), .uncertain(let id): (id, false)
     case .accepted(let id, _): (id, true)
@@ -436,6 +439,8 @@ extension RefusedMutation: KeptMutation where Change: Storable {
   fileprivate static func place(
     from bytes: inout ByteReader
   ) throws(StoredFormError) -> MutationRefusal { try bytes.take() }
+
+  fileprivate mutating func takeRest(from bytes: inout ByteReader) {}
 
   fileprivate init(_ head: MutationHead, _ refusal: MutationRefusal, _ change: Change) {
     self.init(

@@ -16,7 +16,7 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   /// coalesced.
   public internal(set) var mayHaveCopy = false
   /// The server's ID for what it has created; `nil`: unknown.
-  @usableFromInline var created: Int64?
+  @usableFromInline package var created: Int64?
   /// The mutation that its user undoes with it. As long as that one has no effect, this one has
   /// none.
   @usableFromInline package internal(set) var takesBack: MutationTicket?

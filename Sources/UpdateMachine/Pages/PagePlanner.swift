@@ -63,6 +63,8 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     @usableFromInline var begun: Moment
     @usableFromInline var deadline: Moment
     @usableFromInline var isAudit: Bool
+    /// Whether its page may lack what has been created since it left.
+    @usableFromInline var isOutdated = false
 
     @inlinable
     init(id: RequestID, request: Request, begun: Moment, deadline: Moment, isAudit: Bool) {
@@ -187,7 +189,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     else { return }
     for index in windows.indices where windows[index].narrow == fetch.request.narrow {
       guard windows[index].window.anchor == about else { continue }
-      windows[index].isShown = outcome == .shown
+      windows[index].isShown = outcome == .shown && !fetch.isOutdated
       if about == .serverChosen { windows[index].window.anchor = anchor.map { .id($0) } ?? .newest }
     }
   }
@@ -242,10 +244,12 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     pause = MomentRange(from: now + TimeSpan.milliseconds(wait.milliseconds / 2), to: now + wait)
   }
 
-  /// Reads the shown lists again that cannot be known. What is known needs no new page.
+  /// Reads the shown lists again that cannot be known. What is known needs no new page. A page that
+  /// is on its way may be older than the news, so it is not the last.
   @inlinable
   package mutating func refreshSnapshots() {
     for index in windows.indices { windows[index].isShown = false }
+    for index in fetches.indices { fetches[index].isOutdated = true }
   }
 
   // MARK: The plan

@@ -15,8 +15,8 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   /// search).
   public var isComplete = false
 
-  /// Whether the list can never be known, as a search cannot: it shows what a page has said, and no
-  /// event changes it. A window that is moved to where it is reads it again.
+  /// Whether the list cannot be known, as a search cannot: it shows what a page has said, and
+  /// hardly any event changes it. A window that is moved to where it is reads it again.
   public var isSnapshot = false
 
   /// One line of a view.

@@ -31,16 +31,21 @@ extension ZulipAccount {
     return echoes.sorted { $0.ticket < $1.ticket }
   }
 
-  /// Returns the echoes that will certainly be in a list, oldest first.
+  /// Returns the echoes that will certainly be in a list, oldest first. One that the list has by
+  /// now is shown there.
   package func echoes(
     _ local: LocalChanges<ZulipChange>, in list: ZulipMessageList
   ) -> [ZulipEcho] {
-    echoes(local).filter { list.verdict(on: partialMessage(of: $0.message)) == .yes }
+    echoes(local).filter { echo in
+      let pending = local.outbox.pending.first { $0.ticket == echo.ticket }
+      if let id = pending?.created, lists.message(MessageID(id), in: list) != nil { return false }
+      return list.verdict(on: partialMessage(of: echo.message)) == .yes
+    }
   }
 
   /// The parts of a message that are known before it has an ID: later than all others, read, and
   /// not starred.
-  private func partialMessage(of message: ZulipOutgoing) -> PartialMessage<ZulipContent> {
+  func partialMessage(of message: ZulipOutgoing) -> PartialMessage<ZulipContent> {
     var partialMessage = PartialMessage<ZulipContent>(MessageID(.max))
     partialMessage.sender = realm.myself
     partialMessage.flags = .read
@@ -125,7 +130,12 @@ extension ZulipAccountSource {
         guard error.failure == .rejected(done) else { throw error }
       }
     case .read(let narrow, let last):
-      try await connection.markRead(narrow, through: last, within: ceiling)
+      do throws(ZulipFailure) {
+        try await connection.markRead(narrow, through: last, within: ceiling)
+      } catch {
+        // Nothing of such a narrow is in the user's sight. All reading would wait for a decision.
+        guard error.failure == .rejected(RejectionCode("BAD_NARROW")) else { throw error }
+      }
     case .topic(let channel, let topic, let visibility):
       try await connection.set(visibility, of: topic, in: channel, within: ceiling)
     case .subscribe(let channel, let isSet):

@@ -115,11 +115,13 @@ extension ZulipAccount: MessageModel {
 }
 
 extension ZulipAccount {
-  /// Whether a sent message is among the messages, or a list shows a copy of it: a page may bring
+  /// Whether a sent message is among the messages, or the lists show copies of it: a page may bring
   /// it before its event, and of a channel that is not followed no event comes.
   public func holds(_ change: ZulipChange, created id: Int64) -> Bool {
-    guard case .send = change else { return false }
-    return lists.shows(MessageID(id))
+    guard case .send(let message) = change else { return false }
+    var partialMessage = partialMessage(of: message)
+    partialMessage.id = MessageID(id)
+    return lists.shows(partialMessage)
   }
 }
 

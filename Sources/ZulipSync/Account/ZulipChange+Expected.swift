@@ -82,17 +82,23 @@ extension ZulipAccount {
   /// The unread messages of a narrow, up to one, as far as it is known that they are in it.
   func unread(in narrow: ZulipNarrow, through last: MessageID) -> [MessageID] {
     let list = self.list(narrow)
-    return realm.unread.filter { unread in
-      guard unread.id <= last else { return false }
-      if let message = lists[unread.id] {
-        return list.verdict(on: PartialMessage(message)) == .yes
-      }
-      var partialMessage = PartialMessage<ZulipContent>(unread.id)
-      partialMessage.place = unread.place
-      partialMessage.channel = unread.place.channel
-      partialMessage.flagsShown = [.read, .historical, .outsideFeed]
-      return list.verdict(on: partialMessage) == .yes
-    }.map(\.id)
+    return realm.unread.filter { $0.id <= last && verdict(of: list, on: $0) == .yes }.map(\.id)
+  }
+
+  /// Whether no unread message can be in a narrow, up to one.
+  func isRead(_ narrow: ZulipNarrow, through last: MessageID) -> Bool {
+    let list = self.list(narrow)
+    return !realm.hasMoreUnread
+      && realm.unread.allSatisfy { $0.id > last || verdict(of: list, on: $0) == .no }
+  }
+
+  private func verdict(of list: ZulipMessageList, on unread: ZulipState.Unread) -> Verdict {
+    if let message = lists[unread.id] { return list.verdict(on: PartialMessage(message)) }
+    var partialMessage = PartialMessage<ZulipContent>(unread.id)
+    partialMessage.place = unread.place
+    partialMessage.channel = unread.place.channel
+    partialMessage.flagsShown = [.read, .historical, .outsideFeed]
+    return list.verdict(on: partialMessage)
   }
 
   /// The user's status: its text, which may be empty, and its emoji.
@@ -171,14 +177,11 @@ extension ZulipUpdate {
 }
 
 extension ZulipAccount {
-  /// Applies an event that only a view shows. It is made from this state, so it can be applied. Of
-  /// messages that are not held, the lists hear nothing: that would only make them uncertain.
+  /// Applies an event that only a view shows. It is made from this state. If the state was damaged
+  /// on the disk, so that it cannot be applied, nothing shows. Of messages that are not held, the
+  /// lists hear nothing: that would only make them uncertain.
   mutating func expect(_ event: ZulipEvent) {
-    do throws(ZulipError) {
-      try realm.apply(event)
-    } catch {
-      preconditionFailure("an expected event is malformed: \(error)")
-    }
+    do throws(ZulipError) { try realm.apply(event) } catch { return }
     for change in event.changes(form) {
       switch change {
       case .flagged(let ids, let flags, let isSet):
@@ -216,8 +219,7 @@ extension ZulipAccount {
       return itsID == id && itsSet == isSet && reaction.user == realm.myself
         && reaction.emoji == "\(emoji.type ?? ""):\(emoji.code ?? "")"
     case (.read(let narrow, let last), .flagged(let flagging)):
-      return flagging.flags == .read && flagging.isSet
-        && unread(in: narrow, through: last).isEmpty
+      return flagging.flags == .read && flagging.isSet && isRead(narrow, through: last)
     case (.subscribe(let channel, let isSet), .covered(let channels, let follows)):
       return isSet == follows && channels.contains(channel)
     case (.topic(let channel, let topic, let visibility), _) where event.type == "user_topic":
@@ -227,14 +229,16 @@ extension ZulipAccount {
         && event.fields["visibility_policy"] == .number(visibility.rawValue)
     case (.status(let text, let emoji), _) where event.type == "user_status":
       return event.fields["user_id"]?.number == realm.myself?.number
-        && myStatus.text == text && myStatus.emoji?.name == emoji?.name
+        && ZulipAccount.isSame(myStatus.text, text.trimmingPrefix(while: \.isWhitespace))
+        && myStatus.emoji?.name ?? "" == emoji?.name ?? ""
     default: return false
     }
   }
 
   /// Whether two contents are the same for the server, which drops whitespace at the end.
-  static func isSame(_ one: String?, _ other: String) -> Bool {
-    one?.trimmingSuffix(while: \.isWhitespace) == other.trimmingSuffix(while: \.isWhitespace)
+  static func isSame(_ one: String?, _ other: some StringProtocol) -> Bool {
+    one?.trimmingSuffix(while: \.isWhitespace)
+      == String(other).trimmingSuffix(while: \.isWhitespace)
   }
 }
 

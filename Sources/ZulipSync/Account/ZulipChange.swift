@@ -161,8 +161,9 @@ extension ZulipChange: Mutation {
     case .react(let id, let emoji, let isSet):
       guard before.lists[id]?.reactions != after.lists[id]?.reactions else { return nil }
       return .react(id, emoji, isSet: !isSet)
-    case .read:
-      let ids = before.realm.unread.map(\.id).filter { !after.realm.isUnread($0) }
+    case .read(let narrow, let last):
+      // One event may tell of other messages, too, that another device has read.
+      let ids = before.unread(in: narrow, through: last).filter { !after.realm.isUnread($0) }
       return ids.isEmpty ? nil : .flag(ids, .read, isSet: false)
     case .topic(let channel, let topic, let visibility):
       let old = before.realm.visibility(of: topic, in: channel)

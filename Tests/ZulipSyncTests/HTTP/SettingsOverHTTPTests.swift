@@ -33,7 +33,7 @@ import UpdateMachine
     let words = { (anchor: Int, isIncluded: Bool) in
       """
       POST /api/v1/messages/flags/narrow anchor=\(anchor) include_anchor=\(isIncluded) \
-      num_before=1000 num_after=0 \
+      num_before=5000 num_after=0 \
       narrow=[{"negated":false,"operand":4,"operator":"channel"},\
       {"negated":false,"operand":"unread","operator":"is"}] op=add flag=read
       """
@@ -57,6 +57,26 @@ import UpdateMachine
     }
   }
 
+  @Test func `what was read before a failure has left, and reading ends`() async throws {
+    let more = Response.success(#""found_oldest":false,"first_processed_id":50"#)
+    _ = try await requests([more, .error(429, "RATE_LIMIT_HIT", #""retry-after":7"#)]) {
+      connection in
+      do throws(ZulipFailure) {
+        try await connection.markRead(narrow, through: MessageID(99))
+        Issue.record("it fails")
+      } catch {
+        #expect(error.failure == .rateLimited(after: .seconds(7)) && error.hasLeft)
+      }
+    }
+    let endless = (1...60).map { number in
+      Response.success(#""found_oldest":false,"first_processed_id":\#(99 - number)"#)
+    }
+    let asked = try await requests(endless) {
+      try await $0.markRead(narrow, through: MessageID(99))
+    }
+    #expect(asked.count == 50)
+  }
+
   @Test func `a subscription names the channel as it is called now`() async throws {
     let name = Response.success(#""stream":{"stream_id":4,"name":"Lunch & more"}"#)
     let joins = try await requests([name, .success()]) {
@@ -78,13 +98,17 @@ import UpdateMachine
       }
     }
     #expect(gone.count == 1)
+    // Who cannot see a channel is not subscribed to it.
+    let left = try await requests([]) { try await $0.subscribe(to: ChannelID(4), isSet: false) }
+    #expect(left == ["GET /api/v1/streams/4"])
   }
 
   @Test func `a topic and a status are set whole`() async throws {
     let emoji = ZulipConnection.Emoji("car", code: "1f697", type: "unicode_emoji")
-    let asked = try await requests([.success(), .success(), .success()]) {
+    let asked = try await requests(Array(repeating: .success(), count: 4)) {
       try await $0.set(.followed, of: "Lunch", in: ChannelID(4))
       try await $0.setStatus("out", emoji)
+      try await $0.setStatus("here", ZulipConnection.Emoji("car"))
       try await $0.setStatus("", nil)
     }
     #expect(
@@ -94,7 +118,8 @@ import UpdateMachine
         POST /api/v1/users/me/status status_text=out emoji_name=car emoji_code=1f697 \
         reaction_type=unicode_emoji
         """,
-        "POST /api/v1/users/me/status status_text= emoji_name= emoji_code= reaction_type=",
+        "POST /api/v1/users/me/status status_text=here emoji_name=car",
+        "POST /api/v1/users/me/status status_text= emoji_name=",
       ])
   }
 }
