@@ -157,13 +157,7 @@ extension ZulipUser {
     {
       return objection
     }
-    for pending in outbox.pending {
-      guard case .send(let message) = pending.change, case .accepted = pending.stage,
-        let held = store.messages.first(where: { $0.content.text == "<p>\(message.content)</p>" })
-      else { continue }
-      return UserObjection(
-        .honesty, "\(held.id) does not show twice", "its change, too: \(pending.ticket)")
-    }
+    if let objection = ZulipUser.objection(toEchoes: client, store) { return objection }
     for window in client.windows where !client.looksOtherwise(window.id) {
       for case .item(let shown) in window.view?.rows ?? [] {
         guard let confirmed = store[shown.id] else { continue }
@@ -183,6 +177,29 @@ extension ZulipUser {
             .honesty, "\(window.narrow) shows what its user did: \(ZulipUser.words(expected))",
             "\(ZulipUser.words(shown)); \(outbox)")
         }
+      }
+    }
+    return nil
+  }
+
+  /// What the server has answered with its ID does not show as an echo once it shows as a message.
+  private static func objection(toEchoes client: Body, _ store: Store) -> UserObjection? {
+    guard let local = client.local, let model = client.model else { return nil }
+    for pending in local.outbox.pending {
+      guard case .send(let message) = pending.change, case .accepted = pending.stage else {
+        continue
+      }
+      let text = "<p>\(message.content)</p>"
+      if let held = store.messages.first(where: { $0.content.text == text }) {
+        return UserObjection(
+          .honesty, "\(held.id) does not show twice", "its change, too: \(pending.ticket)")
+      }
+      for window in client.windows where !client.looksOtherwise(window.id) {
+        guard window.view?.items.contains(where: { $0.content.text == text }) == true,
+          model.echoes(local, in: window.narrow).contains(where: { $0.ticket == pending.ticket })
+        else { continue }
+        return UserObjection(
+          .honesty, "\(pending.ticket) shows once in \(window.narrow)", "as an echo, too")
       }
     }
     return nil
