@@ -14,8 +14,9 @@ extension ZulipConnection {
   /// - Parameters:
   ///   - method: the method that Zulip's API names for the request.
   ///   - path: the path below `/api/v1/`, as plain text: `"users/me/status"`. It is
-  ///     percent-encoded here. Its parts may come from a user. An empty part, a part `.` or `..`,
-  ///     and any of `?`, `#`, `%`, `\` and control characters are refused.
+  ///     percent-encoded here. An empty part, a part `.` or `..`, and any of `?`, `#`, `%`, `\` and
+  ///     control characters are refused. A part that comes from a user must not have a slash:
+  ///     check it, because two parts name another request.
   ///   - parameters: the parameters by name. A text is sent as it is, any other value as JSON.
   ///   - deadline: for the whole answer; `nil` means ``ZulipSettings/deadline``.
   /// - Returns: all fields of the answer, with `result` and `msg`.
@@ -38,13 +39,15 @@ extension ZulipConnection {
 
   /// Percent-encodes a path. Returns `nil` if a client, a proxy or the server could read it as a
   /// path outside of the API, or as more than a path. An escape in the text would be such a second
-  /// reading, so there may be none.
+  /// reading, so there may be none. Nor may a slash be escaped here: each one separates two parts,
+  /// even if it is only a piece of a character, as before a combining mark.
   static func encodedPath(_ text: String) -> String? {
     let isPlain = text.unicodeScalars.allSatisfy { scalar in
       scalar.properties.generalCategory != .control && !"?#%\\".unicodeScalars.contains(scalar)
     }
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false)
+      .map { String($0) }
     guard isPlain, parts.allSatisfy({ !["", ".", ".."].contains($0) }) else { return nil }
-    return parts.map { ZulipForm.encode(String($0)) }.joined(separator: "/")
+    return parts.map { ZulipForm.encode($0) }.joined(separator: "/")
   }
 }

@@ -3,16 +3,20 @@ public import UpdateMachine
 
 extension ZulipConnection {
   /// A message as it was after an edit, or when it was sent.
+  ///
+  /// If the organization shows moves only, edits of nothing but the content are missing, and
+  /// `previousContent` is `nil`.
   public struct Revision: Hashable, Sendable {
     /// When it was edited or sent, in the server's seconds since the epoch.
     public let time: Int64
     /// The user who edited or sent it; `nil` for old edits, of which the server does not know.
     public let user: UserID?
-    /// The content afterwards, as typed. `nil` if the organization shows moves only.
-    public let content: String?
-    /// The content afterwards, as HTML. `nil` if the organization shows moves only.
-    public let html: String?
-    /// The content before, as typed; `nil` if this edit did not change it.
+    /// The content afterwards, as typed.
+    public let content: String
+    /// The content afterwards, as HTML.
+    public let html: String
+    /// The content before, as typed; `nil` if this edit did not change it, or if the organization
+    /// shows moves only.
     public let previousContent: String?
     /// The topic afterwards; `nil` or empty for a direct message.
     public let topic: String?
@@ -26,8 +30,8 @@ extension ZulipConnection {
     init(_ entry: ZulipReading) throws(ZulipError) {
       time = try entry.number("timestamp")
       user = try entry.numberIfPresent("user_id").map { UserID($0) }
-      content = try entry.textIfPresent("content")
-      html = try entry.textIfPresent("rendered_content")
+      content = try entry.text("content")
+      html = try entry.text("rendered_content")
       previousContent = try entry.textIfPresent("prev_content")
       topic = try entry.textIfPresent("topic")
       previousTopic = try entry.textIfPresent("prev_topic")

@@ -5,9 +5,9 @@ extension ZulipConnection {
   /// `POST /typing`: tells others that the user is typing, or has stopped.
   ///
   /// Others take the user to be typing until they are told of the end, or until
-  /// `server_typing_started_expiry_period_milliseconds` of the server's state have passed (15 s).
-  /// An app repeats the start each `server_typing_started_wait_period_milliseconds` (10 s) while
-  /// the user types.
+  /// `server_typing_started_expiry_period_milliseconds` of the server's state have passed. An app
+  /// repeats the start each `server_typing_started_wait_period_milliseconds` while the user types.
+  /// It does not count as presence.
   ///
   /// Throws `rejected` if a setting of the user forbids it, or for `.direct([])`, of which nobody
   /// would hear.

@@ -6,8 +6,8 @@ extension ZulipConnection {
   /// files. Only the user sees the file until a message links to it.
   ///
   /// The server refuses a file that is larger than `max_file_upload_size_mib` of its state, in MiB.
-  /// A proxy before it may do so with an answer of its own, whose failure is `serverFault`. The
-  /// library refuses nothing.
+  /// A proxy before it may do so with an answer of its own, whose failure is `serverFault`, or by
+  /// closing the connection, whose failure is `unreachable`. The library refuses nothing.
   ///
   /// Without a deadline, the time grows with the file, at 64 KiB a second:
   ///
@@ -15,18 +15,21 @@ extension ZulipConnection {
   /// | --- | --- |
   /// | 100 KiB | 31 s |
   /// | 10 MiB | 3 min |
-  /// | 25 MiB, a server's usual limit | 7 min |
+  /// | 25 MiB, formerly a server's usual limit | 7 min |
+  /// | 100 MiB | 27 min |
   /// | 300 MiB and more | 60 min, the most for any request |
   ///
   /// - Parameters:
-  ///   - data: the file's bytes. While they are sent, there is a second copy in memory.
+  ///   - data: the file's bytes. While they are sent, there is a second copy in memory, and on
+  ///     Linux a third.
   ///   - name: the file's name, with an extension, by which the server knows what it is. The server
   ///     refuses an empty name. Quotation marks, backslashes and control characters are
   ///     percent-encoded, much as by browsers. The server may replace other characters.
   ///   - deadline: for the upload and the whole answer.
   ///   - progress: is called with the share of the request that was handed to the network: above 0,
   ///     ascending, at last 1. It runs on another thread, and never after this method has returned.
-  ///     After 1 there is still the answer to wait for.
+  ///     After 1 there is still the answer to wait for. It must return quickly: meanwhile neither
+  ///     this request nor another of the connection can end.
   /// - Returns: the file's path on the server, for a link in a message's content:
   ///   `[name](/user_uploads/2/ab/name.txt)`.
   @concurrent
@@ -34,7 +37,8 @@ extension ZulipConnection {
     _ data: Data, named name: String, within deadline: TimeSpan? = nil,
     progress: (@Sendable (Double) -> Void)? = nil
   ) async throws(ZulipFailure) -> String {
-    let body = ZulipMultipart(data, named: name)
+    var random = SystemRandomNumberGenerator()
+    let body = ZulipMultipart(data, named: name, using: &random)
     let time = ZulipConnection.time(toUpload: data.count, settings)
     return try await send(
       request(.post, "user_uploads", body: body.bytes, type: body.type), within: deadline ?? time,
@@ -60,8 +64,12 @@ struct ZulipMultipart {
   let type: String
   let bytes: Data
 
-  init(_ file: Data, named name: String) {
-    let boundary = ZulipMultipart.boundary(in: file)
+  init(_ file: Data, named name: String, using random: inout some RandomNumberGenerator) {
+    // The file and its name are not searched for it: it has 128 random bits, which nobody guesses.
+    let words = (0..<2).map { _ in
+      String(UInt64.random(in: .min ... .max, using: &random), radix: 16)
+    }
+    let boundary = "ZulipSync-" + words.joined(separator: "-")
     // The part has no content type: the server finds it by the name.
     let name = ZulipMultipart.escaped(name)
     var bytes = Data()
@@ -77,24 +85,14 @@ struct ZulipMultipart {
     type = "multipart/form-data; boundary=\(boundary)"
   }
 
-  /// A text that is not in the file. The file has fewer different texts of its length than there
-  /// are numbers, so there is one.
-  private static func boundary(in file: Data) -> String {
-    var number = 0
-    while true {
-      let boundary = "ZulipSync-boundary-\(number)-"
-      if file.range(of: Data(boundary.utf8)) == nil { return boundary }
-      number += 1
-    }
-  }
-
   /// The name as a quoted text in a header. Browsers percent-encode line breaks and quotation marks
   /// (HTML, "multipart form data"), and nothing else. Here other control characters are, too. So
   /// are backslashes, after which some servers take a quotation mark for a part of the name.
   private static func escaped(_ name: String) -> String {
     var escaped = ""
     for scalar in name.unicodeScalars {
-      if scalar.value < 0x20 || scalar.value == 0x7F || "\"\\".unicodeScalars.contains(scalar) {
+      let isControl = scalar.properties.generalCategory == .control
+      if isControl || "\"\\".unicodeScalars.contains(scalar) {
         escaped += ZulipForm.encode(String(scalar))
       } else {
         escaped.unicodeScalars.append(scalar)

@@ -32,31 +32,30 @@ public struct ZulipLogin: Sendable {
 
   /// What a server tells everybody.
   public struct Server: Hashable, Sendable {
-    /// The organization's name; `nil` if there is no organization at this address. Some servers
-    /// have many, each at an address of its own.
+    /// The organization's name; `nil` at the root of a server that has no organization there, which
+    /// is rare.
     public let realmName: String?
-    /// The address of the organization's icon, absolute or from the site's root; `nil` if there is
-    /// no organization.
-    public let realmIcon: String?
-    /// Zulip's feature level: the protocol changes that the server knows.
-    public let featureLevel: Int64
-    /// The names of the methods to log in, ascending. ``ZulipLogin/logIn(as:password:within:)``
-    /// needs "password". The others need a browser: `fields` has their addresses in
+    /// Whether users log in with a password, by ``ZulipLogin/logIn(as:password:within:)``. `fields`
+    /// has the methods that need a browser, with their addresses, in
     /// `external_authentication_methods`.
-    public let methods: [String]
+    public let takesPassword: Bool
     /// Whether the user's name is an e-mail address. Otherwise it may be another name, as with
     /// LDAP.
     public let asksForEmail: Bool
     /// Everything that the server told.
     public let fields: ZulipFields
+    /// Zulip's feature level: the protocol changes that the server knows.
+    package let featureLevel: Int64
+    /// The server's names for its methods to log in, ascending. Several may be the password login.
+    package let methods: [String]
 
     /// - Parameter level: the server's feature level, which is high enough.
     init(_ answer: ZulipReading, level: Int64) throws(ZulipError) {
       featureLevel = level
       realmName = try answer.textIfPresent("realm_name")
-      realmIcon = try answer.textIfPresent("realm_icon")
-      let methods = try answer.object("authentication_methods").fields.entries
-      self.methods = methods.filter { $0.value == true }.map(\.name)
+      let methods = try answer.object("authentication_methods")
+      self.methods = methods.fields.entries.filter { $0.value == true }.map(\.name)
+      takesPassword = try methods.boolIfPresent("password") ?? false
       asksForEmail = try answer.boolIfPresent("require_email_format_usernames") ?? true
       fields = answer.fields
     }
@@ -64,6 +63,9 @@ public struct ZulipLogin: Sendable {
 
   /// `GET /server_settings`: asks which server this is, and how users log in. If the server's
   /// feature level is below 185 (Zulip 7), it throws `unsupported` with the reason `tooOld`.
+  ///
+  /// Some servers have many organizations, each at an address of its own. At an address that has
+  /// none, it throws `rejected`, with the code `BAD_REQUEST`.
   /// - Parameter deadline: for the whole answer; `nil` means ``ZulipSettings/deadline``.
   public func server(
     within deadline: TimeSpan? = nil
@@ -106,9 +108,12 @@ public struct ZulipLogin: Sendable {
   /// `POST /fetch_api_key`: fetches the user's API key for the password. Ask ``server(within:)``
   /// first: only its answer says that a server is too old.
   ///
-  /// A refusal is `unauthorized`. Its reason is `refused` with one of the codes
+  /// Most refusals are `unauthorized`. The reason is `refused` with one of the codes
   /// `RejectionCode.wrongPassword`, `.userDeactivated`, `.realmDeactivated`,
   /// `.passwordLoginDisabled` and `.passwordResetRequired`, or with another code of the server.
+  ///
+  /// Two are `rejected`: a name that is no e-mail address, where the server wants one, with the
+  /// code `BAD_REQUEST`; and an address without an organization, with `NONEXISTENT_SUBDOMAIN`.
   /// After too many attempts it is `rateLimited`.
   ///
   /// - Parameters:

@@ -12,7 +12,7 @@ import UpdateMachine
 
   private static let settings = """
     "zulip_version":"10.0","zulip_feature_level":323,"realm_name":"Écoles",\
-    "realm_icon":"/user_avatars/2/icon.png?version=3","require_email_format_usernames":false,\
+    "require_email_format_usernames":false,\
     "authentication_methods":{"password":true,"saml":false,"ldap":true,"google":true},\
     "external_authentication_methods":[{"name":"google","login_url":"/accounts/login/social/x"}]
     """
@@ -38,9 +38,8 @@ import UpdateMachine
     } while: { _, login in
       let server = try await login.server()
       #expect(server.realmName == "Écoles")
-      #expect(server.realmIcon == "/user_avatars/2/icon.png?version=3")
       #expect(server.featureLevel == 323)
-      #expect(server.methods == ["google", "ldap", "password"])
+      #expect(server.methods == ["google", "ldap", "password"] && server.takesPassword)
       #expect(!server.asksForEmail)
       let others = server.fields["external_authentication_methods"]?.list
       #expect(others?.first?.fields?["login_url"]?.text == "/accounts/login/social/x")
@@ -51,13 +50,29 @@ import UpdateMachine
     #expect(asked.query.items.isEmpty)
   }
 
-  @Test func `an address without an organization has no name`() async throws {
+  @Test(arguments: ["{}", #"{"password":false,"saml":true}"#])
+  func `a server's root may have no organization, and a server no passwords`(
+    methods: String
+  ) async throws {
     try await serve { _ in
-      .success(#""zulip_feature_level":185,"authentication_methods":{}"#)
+      .success(#""zulip_feature_level":185,"authentication_methods":\#(methods)"#)
     } while: { _, login in
       let server = try await login.server()
-      #expect(server.realmName == nil && server.realmIcon == nil && server.methods.isEmpty)
-      #expect(server.asksForEmail)
+      #expect(server.realmName == nil && !server.takesPassword && server.asksForEmail)
+    }
+  }
+
+  @Test func `an address without an organization is rejected`() async throws {
+    try await serve { request in
+      request.method == "GET"
+        ? .error(400, "BAD_REQUEST") : .error(404, "NONEXISTENT_SUBDOMAIN")
+    } while: { _, login in
+      let asking = await Ada.failure { () throws(ZulipFailure) in try await login.server() }
+      #expect(asking?.failure == .rejected(RejectionCode("BAD_REQUEST")))
+      let entering = await Ada.failure { () throws(ZulipFailure) in
+        try await login.logIn(as: "ada", password: Self.password)
+      }
+      #expect(entering?.failure == .rejected(RejectionCode("NONEXISTENT_SUBDOMAIN")))
     }
   }
 
@@ -205,7 +220,7 @@ import UpdateMachine
     }
   }
 
-  @Test(arguments: ["right", "wrong"])
+  @Test(arguments: ["right", "wrong", "without an e-mail address", "without an organization"])
   func `the article's login leads to a key, or asks again`(password: String) async throws {
     var shown: [String] = []
     func show(_ text: String) { shown.append(text) }
@@ -214,8 +229,12 @@ import UpdateMachine
     let name = "ada"
     try await LoopbackServer.serving { request in
       if request.method == "GET" { return .success(Self.settings) }
-      let isRight = request.form?["password"] == "right"
-      return isRight ? .success(Self.account) : .error(401, "AUTHENTICATION_FAILED")
+      return switch request.form?["password"] {
+      case "right": .success(Self.account)
+      case "wrong": .error(401, "AUTHENTICATION_FAILED")
+      case "without an organization": .error(404, "NONEXISTENT_SUBDOMAIN")
+      default: .error(400, "BAD_REQUEST")
+      }
     } while: { server in
       let address = server.address
 
@@ -227,8 +246,10 @@ import UpdateMachine
         let account = try await login.logIn(as: name, password: password)
         keep(account)  // The app keeps the e-mail address and the key. A keychain is made for that.
       } catch {
-        guard case .refused(.wrongPassword) = error.reason else { throw error }
-        askAgain()
+        switch error.failure {
+        case .unauthorized, .rejected: askAgain()  // The code in `error.reason` says why.
+        default: throw error
+        }
       }
       // Article example ends
     }

@@ -34,7 +34,8 @@ import UpdateMachine
       {"timestamp":200,"user_id":9,"topic":"t","content":"b","rendered_content":"<p>b</p>",\
       "prev_content":"a","prev_rendered_content":"<p>a</p>","content_html_diff":"<p>…</p>"},\
       {"timestamp":300,"user_id":null,"topic":"u","prev_topic":"t","stream":5,"prev_stream":4,\
-      "content":"b","rendered_content":"<p>b</p>"},{"timestamp":400}]
+      "content":"b","rendered_content":"<p>b</p>"},\
+      {"timestamp":400,"content":"","rendered_content":""}]
       """
     let (request, revisions) = try await ask(.success(history)) { connection throws(ZulipFailure) in
       try await connection.editHistory(of: MessageID(17))
@@ -43,8 +44,8 @@ import UpdateMachine
     #expect(request.method == "GET")
     #expect(revisions.map(\.time) == [100, 200, 300, 400])
     #expect(revisions.map(\.user) == [UserID(8), UserID(9), nil, nil])
-    #expect(revisions.map(\.content) == ["a", "b", "b", nil])
-    #expect(revisions.map(\.html) == ["<p>a</p>", "<p>b</p>", "<p>b</p>", nil])
+    #expect(revisions.map(\.content) == ["a", "b", "b", ""])
+    #expect(revisions.map(\.html) == ["<p>a</p>", "<p>b</p>", "<p>b</p>", ""])
     #expect(revisions.map(\.previousContent) == [nil, "a", nil, nil])
     #expect(revisions.map(\.topic) == ["t", "t", "u", nil])
     #expect(revisions.map(\.previousTopic) == [nil, nil, "t", nil])
@@ -54,8 +55,15 @@ import UpdateMachine
 
   @Test(arguments: [
     ("", "message_history"), (#""message_history":[7]"#, "message_history[0]"),
-    (#""message_history":[{"timestamp":1},{}]"#, "message_history[1].timestamp"),
+    (
+      #""message_history":[{"timestamp":1,"content":"","rendered_content":""},{}]"#,
+      "message_history[1].timestamp"
+    ),
+    (#""message_history":[{"timestamp":1}]"#, "message_history[0].content"),
     (#""message_history":[{"timestamp":1,"content":2}]"#, "message_history[0].content"),
+    (
+      #""message_history":[{"timestamp":1,"content":""}]"#, "message_history[0].rendered_content"
+    ),
   ])
   func `a history that is not as the protocol says is malformed`(
     fields: String, path: String

@@ -65,7 +65,8 @@ import UpdateMachine
     ("a \"b\".txt", "a %22b%22.txt"),
     ("a\r\nX-Evil: 1\r\n\r\n.txt", "a%0D%0AX-Evil: 1%0D%0A%0D%0A.txt"),
     ("déjà 👋🏽.png", "déjà 👋🏽.png"), ("a\\", "a%5C"), ("..\\..\\a", "..%5C..%5Ca"),
-    ("a\u{0}\t\u{7F}", "a%00%09%7F"), ("50%22.txt", "50%22.txt"), ("a;b=c.txt", "a;b=c.txt"),
+    ("a\u{0}\t\u{7F}", "a%00%09%7F"), ("a\u{80}\u{85}\u{9F}\u{A0}", "a%C2%80%C2%85%C2%9F\u{A0}"),
+    ("50%22.txt", "50%22.txt"), ("a;b=c.txt", "a;b=c.txt"),
     ("日本語/x", "日本語/x"), ("e\u{301}", "e\u{301}"),
   ])
   func `no file name breaks the header`(name: String, sent: String) async throws {
@@ -82,6 +83,21 @@ import UpdateMachine
   func `no content ends its own part`(text: String) async throws {
     let part = try part(try await uploaded(Data(text.utf8), named: "x").0)
     #expect(part.content == Data(text.utf8))
+  }
+
+  @Test func `what tries to guess the boundary arrives whole and at once`() async throws {
+    // A search for each of these texts would take longer than this suite may.
+    let text = (0..<200_000).map { "--ZulipSync-boundary-\($0)-" }.joined(separator: "\r\n")
+    let name = (0..<100).map { "--ZulipSync-boundary-\($0)-" }.joined()
+    var types: Set<String> = []
+    for _ in 0..<2 {
+      let (request, _) = try await uploaded(Data(text.utf8), named: name)
+      types.insert(try #require(request.headers["Content-Type"]))
+      let part = try part(request)
+      #expect(part.head == #"Content-Disposition: form-data; name="file"; filename="\#(name)""#)
+      #expect(part.content == Data(text.utf8))
+    }
+    #expect(types.count == 2, "each body has a boundary of its own")
   }
 
   @Test func `an older server's path comes back, and a missing one is malformed`() async throws {
@@ -151,6 +167,12 @@ import UpdateMachine
       for await share in signal { shares.append(share) }
       #expect((shares.last ?? 1) < 0.9, "\(shares)")
       #expect(server.counters.requests == 0)
+      // Only the connection's own session stays.
+      let sessions = connection.transport.sessions
+      for _ in 0..<400 where sessions.value > 1 {
+        _ = await server.counters(within: .milliseconds(50)) { _ in sessions.value == 1 }
+      }
+      #expect(sessions.value == 1)
     }
   }
 
@@ -191,8 +213,8 @@ import UpdateMachine
   }
 
   @Test(arguments: [
-    (0, 30), (100 << 10, 31), (10 << 20, 190), (25 << 20, 430), (200 << 20, 3230),
-    (300 << 20, 4830),
+    (0, 30), (100 << 10, 31), (10 << 20, 190), (25 << 20, 430), (100 << 20, 1630),
+    (200 << 20, 3230), (300 << 20, 4830),
   ])
   func `without a deadline a large file has more time`(count: Int, seconds: Int64) {
     #expect(ZulipConnection.time(toUpload: count, ZulipSettings()) == .seconds(seconds))
