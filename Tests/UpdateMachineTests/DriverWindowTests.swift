@@ -56,6 +56,19 @@ import Testing
     #expect(!run.isOver.value)
   }
 
+  /// In the background nothing else changes when the model comes. Seed 40773 of the world messages.
+  @Test func `the first model tells whether a list can be known`() {
+    let bench = PageBench()
+    let viewer = bench.look(ShelfNarrow([.channel(ChannelID(77))]), .newest(2))
+    viewer.follow()
+    _ = bench.start { await $0.run() }
+    bench.drain()
+    bench.tell { $0.enterBackground() }
+    #expect(viewer.seen.value.map(\.isSnapshot) == [false])
+    bench.register()
+    #expect(viewer.seen.value.map(\.isSnapshot) == [false, true])
+  }
+
   @Test func `an event changes only the windows that it concerns`() {
     let (bench, _) = PageBench.following()
     let one = bench.look(PageBench.a, .newest(2))

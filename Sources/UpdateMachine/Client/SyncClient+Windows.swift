@@ -107,7 +107,7 @@ extension SyncClient {
   @inlinable
   mutating func showWindows(_ effects: inout Effects) {
     let version = ShownVersion(
-      lists: model?.lists.revision ?? 0, view: Change.isPossible ? _local?.view.version ?? 0 : 0)
+      lists: model?.lists.revision, view: Change.isPossible ? _local?.view.version ?? 0 : 0)
     guard shownVersion != version else { return }
     shownVersion = version
     let open = planner.openWindows
@@ -245,12 +245,13 @@ extension SyncClient {
 /// What a client's windows depend on.
 @usableFromInline
 struct ShownVersion: Equatable, Sendable {
-  @usableFromInline var lists: UInt64
+  /// `nil`: there is no model.
+  @usableFromInline var lists: UInt64?
   /// The version of the view with the user's changes.
   @usableFromInline var view: UInt64
 
   @inlinable
-  init(lists: UInt64, view: UInt64) {
+  init(lists: UInt64?, view: UInt64) {
     self.lists = lists
     self.view = view
   }
