@@ -70,6 +70,7 @@ extension ZulipTruth {
       let follows = channel.subscribers.contains(ZulipTruth.me)
       if follows == isSet { return nil }
       if isSet, channel.isPrivate { throw ChangeRefusal("by invitation only") }
+      if isSet { try requireNothingJustLeft() }
       return realm.subscribing(ZulipTruth.me, to: id.number, isSet: isSet)
     case .topic(let channel, let topic, let visibility):
       let setting = TopicSetting(
@@ -100,9 +101,7 @@ extension ZulipTruth {
       guard case .channel(let channel, let topic) = message.place else {
         throw ChangeRefusal("direct messages cannot be moved")
       }
-      // A register leaves out what is unread there. Moved back before the server has marked it as
-      // read, it would be unread, and no client could know (seed 786).
-      if readingOfLeft != nil { throw ChangeRefusal("just left") }
+      try requireNothingJustLeft()
       return realm.moving(
         message, to: edit.channel?.number ?? channel, topic: edit.topic ?? topic,
         edit.moves.rawValue, by: ZulipTruth.me, at: time, tellsGainers: false)
@@ -140,6 +139,13 @@ extension ZulipTruth {
       return nil
     }
     return message.id
+  }
+
+  /// A register leaves out what is unread in a channel that the user has left. If it came back, by a
+  /// move or a new subscription, before the server has marked it as read, no client could know that
+  /// it is unread (seeds 786 and 1137).
+  private func requireNothingJustLeft() throws(ChangeRefusal) {
+    if readingOfLeft != nil { throw ChangeRefusal("just left") }
   }
 
   private func visible(_ id: MessageID) throws(ChangeRefusal) -> RealmMessage {
