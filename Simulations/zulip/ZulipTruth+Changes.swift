@@ -141,9 +141,9 @@ extension ZulipTruth {
     return message.id
   }
 
-  /// A register leaves out what is unread in a channel that the user has left. If it came back, by a
-  /// move or a new subscription, before the server has marked it as read, no client could know that
-  /// it is unread (seeds 786 and 1137).
+  /// A register leaves out what is unread in a channel that the user has left. If it came back, by
+  /// a move or a new subscription, before the server has marked it as read, no client could know
+  /// that it is unread (seeds 786 and 1137).
   private func requireNothingJustLeft() throws(ChangeRefusal) {
     if readingOfLeft != nil { throw ChangeRefusal("just left") }
   }
