@@ -57,7 +57,7 @@ import UpdateMachine
   }
 
   /// The account as its user sees it after the changes.
-  private static func shown(
+  static func shown(
     _ changes: ZulipChange..., in account: ZulipAccount
   ) throws -> ZulipAccount {
     var account = account

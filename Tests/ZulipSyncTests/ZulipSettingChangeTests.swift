@@ -36,14 +36,6 @@ import UpdateMachine
         ZulipSnapshot(state.fields ?? [:]), .rendered, client: ClientID(5)))
   }
 
-  private static func shown(
-    _ changes: ZulipChange..., in account: ZulipAccount
-  ) throws -> ZulipAccount {
-    var account = account
-    for change in changes { try change.apply(to: &account) }
-    return account
-  }
-
   private static func narrow(_ terms: (String, ZulipNarrow.Operand)...) -> ZulipNarrow {
     ZulipNarrow(terms.map { .init($0.0, $0.1) })
   }
@@ -66,7 +58,7 @@ import UpdateMachine
   ) throws {
     let account = try Self.account()
     let change = ZulipChange.read(narrow, through: MessageID(last))
-    let read = try Self.shown(change, in: account)
+    let read = try ZulipChangeTests.shown(change, in: account)
     #expect(read.realm.unread.map(\.id.number) == left)
     let undone = change.inverse(from: account, to: read)
     let gone = [9, 10, 11, 12, 13].filter { !left.contains($0) }.map { MessageID($0) }
@@ -95,7 +87,7 @@ import UpdateMachine
   @Test func `what another device has read is not taken back`() throws {
     let account = try Self.account()
     let read = ZulipChange.read(Self.lunch, through: MessageID(99))
-    let both = try Self.shown(.read(Self.narrow(), through: MessageID(99)), in: account)
+    let both = try ZulipChangeTests.shown(.read(Self.narrow(), through: MessageID(99)), in: account)
     #expect(
       read.inverse(from: account, to: both)
         == .flag([MessageID(9), MessageID(11)], .read, isSet: false))
@@ -113,7 +105,7 @@ import UpdateMachine
       reactions: [])
     #expect(account.lists.take(MessagePage(messages: [message]), for: fetch) == .taken)
     let sender = Self.narrow(("sender", .number(50)))
-    let read = try Self.shown(.read(sender, through: MessageID(99)), in: account)
+    let read = try ZulipChangeTests.shown(.read(sender, through: MessageID(99)), in: account)
     #expect(read.realm.unread.map(\.id.number) == [10, 11, 12, 13])
     #expect(read.lists[MessageID(9)]?.flags == .read)
   }
@@ -121,11 +113,13 @@ import UpdateMachine
   @Test func `a topic is set in any spelling, and taken back`() throws {
     let account = try Self.account()
     let change = ZulipChange.topic(ChannelID(3), "SOUP", .followed)
-    let set = try Self.shown(change, in: account)
+    let set = try ZulipChangeTests.shown(change, in: account)
     #expect(set.realm.visibility(of: "soup", in: ChannelID(3)) == .followed)
     let undo = try #require(change.inverse(from: account, to: set))
-    #expect(try Self.shown(undo, in: set).realm.visibility(of: "soup", in: ChannelID(3)) == .muted)
-    let cleared = try Self.shown(.topic(ChannelID(3), "soup", .inherited), in: account)
+    #expect(
+      try ZulipChangeTests.shown(undo, in: set).realm.visibility(of: "soup", in: ChannelID(3))
+        == .muted)
+    let cleared = try ZulipChangeTests.shown(.topic(ChannelID(3), "soup", .inherited), in: account)
     #expect(cleared.realm.visibility(of: "Soup", in: ChannelID(3)) == .inherited)
     #expect(change.inverse(from: set, to: set) == nil)
   }
@@ -135,31 +129,31 @@ import UpdateMachine
   {
     let account = try Self.account()
     let change = ZulipChange.subscribe(ChannelID(5), isSet: true)
-    let set = try Self.shown(change, in: account)
+    let set = try ZulipChangeTests.shown(change, in: account)
     #expect(set.realm.subscriptions.map(\.id.number) == [3, 4, 5])
     #expect(set.realm.channel(ChannelID(5))?.name == "c")
     #expect(!set.lists.canBeKnown(set.list(Self.narrow(("channel", .number(5))))))
     #expect(change.inverse(from: account, to: set) == .subscribe(ChannelID(5), isSet: false))
-    let left = try Self.shown(.subscribe(ChannelID(3), isSet: false), in: account)
+    let left = try ZulipChangeTests.shown(.subscribe(ChannelID(3), isSet: false), in: account)
     #expect(left.realm.subscriptions.map(\.id.number) == [4])
     #expect(left.realm.unread.map(\.id.number) == [12, 13])
     // Only an invitation brings the user back.
     let vault = ZulipChange.subscribe(ChannelID(4), isSet: false)
-    #expect(vault.inverse(from: account, to: try Self.shown(vault, in: account)) == nil)
+    #expect(vault.inverse(from: account, to: try ZulipChangeTests.shown(vault, in: account)) == nil)
     #expect(throws: ZulipOutgoing.Refusal.noChannel) {
-      try Self.shown(.subscribe(ChannelID(77), isSet: true), in: account)
+      try ZulipChangeTests.shown(.subscribe(ChannelID(77), isSet: true), in: account)
     }
   }
 
   @Test func `a status replaces the one before, and is taken back whole`() throws {
     let account = try Self.account()
     let change = ZulipChange.status("in", nil)
-    let set = try Self.shown(change, in: account)
+    let set = try ZulipChangeTests.shown(change, in: account)
     #expect(set.realm[ZulipKey("user_status", "7")] == ["status_text": "in"])
     let undo = try #require(change.inverse(from: account, to: set))
-    let back = try Self.shown(undo, in: set)
+    let back = try ZulipChangeTests.shown(undo, in: set)
     #expect(back.realm == account.realm)
-    let none = try Self.shown(.status("", nil), in: account)
+    let none = try ZulipChangeTests.shown(.status("", nil), in: account)
     #expect(none.realm[ZulipKey("user_status", "7")] == nil)
   }
 

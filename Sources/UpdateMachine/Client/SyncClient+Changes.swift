@@ -118,7 +118,7 @@ extension SyncClient {
   /// before its event, and before the answer to the push.
   @inlinable
   mutating func confirmCreated() {
-    guard case .model(let model) = _holding else { return }
+    guard _local != nil, case .model(let model) = _holding else { return }
     while let ticket = _local?.outbox.heldMutation(where: { model.holds($0, created: $1) }) {
       _local?.confirm(model.state, echo: ticket)
     }

@@ -85,7 +85,7 @@ extension ZulipChange: Mutation {
     case .delete(let id): "message \(id)"
     case .flag(_, let flag, _): "flag \(flag.rawValue)"
     case .react(let id, let emoji, _): "reaction \(id) \(emoji.name)"
-    case .read: "flag \(ZulipConnection.Flag.read)"
+    case .read: "flag \(ZulipConnection.Flag.read.rawValue)"
     case .topic(let channel, let topic, _):
       "topic \(channel)/\(MessageTopic(zulip: topic).key)"
     case .subscribe(let channel, _): "subscription \(channel)"
@@ -117,9 +117,7 @@ extension ZulipChange: Mutation {
         try ZulipOutgoing.check(channel, topic: edit.topic, in: realm)
       }
     case .subscribe(let channel, isSet: true):
-      guard realm.holds("subscriptions") else { return }
-      guard let channel = realm.channel(channel) else { throw .noChannel }
-      if channel.isArchived { throw .archivedChannel }
+      try ZulipOutgoing.check(channel, topic: nil, in: realm)
     case .delete, .flag, .react, .read, .topic, .subscribe, .status: break
     }
   }

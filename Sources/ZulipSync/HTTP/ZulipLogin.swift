@@ -44,17 +44,10 @@ public struct ZulipLogin: Sendable {
     public let asksForEmail: Bool
     /// Everything that the server told.
     public let fields: ZulipFields
-    /// Zulip's feature level: the protocol changes that the server knows.
-    package let featureLevel: Int64
-    /// The server's names for its methods to log in, ascending. Several may be the password login.
-    package let methods: [String]
 
-    /// - Parameter level: the server's feature level, which is high enough.
-    init(_ answer: ZulipReading, level: Int64) throws(ZulipError) {
-      featureLevel = level
+    init(_ answer: ZulipReading) throws(ZulipError) {
       realmName = try answer.textIfPresent("realm_name")
       let methods = try answer.object("authentication_methods")
-      self.methods = methods.fields.entries.filter { $0.value == true }.map(\.name)
       takesPassword = try methods.boolIfPresent("password") ?? false
       asksForEmail = try answer.boolIfPresent("require_email_format_usernames") ?? true
       fields = answer.fields
@@ -75,7 +68,7 @@ public struct ZulipLogin: Sendable {
       // Servers before the first feature level do not name it.
       let level = try answer.numberIfPresent("zulip_feature_level") ?? 0
       let isSupported = level >= ZulipRegister.supportedFeatureLevel
-      return (level, isSupported ? try Server(answer, level: level) : nil)
+      return (level, isSupported ? try Server(answer) : nil)
     }
     guard let server = found.1 else {
       throw ZulipFailure(.unsupported, .tooOld(found.0), status: 200)
@@ -98,10 +91,12 @@ public struct ZulipLogin: Sendable {
     init(_ answer: ZulipReading) throws(ZulipError) {
       email = try answer.text("email")
       user = UserID(try answer.number("user_id"))
-      guard let key = try? ZulipAPIKey(try answer.text("api_key")) else {
+      let text = try answer.text("api_key")
+      do throws(ZulipConnectionError) {
+        key = try ZulipAPIKey(text)
+      } catch {
         throw answer.malformed("api_key")
       }
-      self.key = key
     }
   }
 

@@ -76,7 +76,8 @@ extension ZulipOutgoing {
     }
   }
 
-  /// Checks the place to which a message is sent or moved. `nil`: the topic stays.
+  /// Checks the place to which a message is sent or moved, or that a user wants to follow. `nil`:
+  /// the topic stays, or there is none.
   static func check(_ id: ChannelID, topic: String?, in state: ZulipState) throws(Refusal) {
     if let topic, let limit = state["max_topic_length"]?.number, topic.unicodeScalars.count > limit
     {

@@ -7,22 +7,6 @@ import UpdateMachine
 
 /// Tests requests that the library has no method for.
 @Suite(.timeLimit(.minutes(2))) struct AskOverHTTPTests {
-  /// Asks, and returns what the server was asked and what the client got.
-  private func ask(
-    _ answer: Response = .success(),
-    _ body: (ZulipConnection) async throws(ZulipFailure) -> ZulipFields
-  ) async throws -> (LoopbackServer.Request, ZulipFields) {
-    let request = Shared<LoopbackServer.Request?>(nil)
-    var fields: ZulipFields?
-    try await Ada.serve { asked in
-      request.change { $0 = asked }
-      return answer
-    } while: { _, connection in
-      fields = try await body(connection)
-    }
-    return (try #require(request.value), try #require(fields))
-  }
-
   private static let parameters: ZulipFields = [
     "text": "a&b \"é\"", "number": 7, "flag": true, "list": [1, "x"], "none": .null,
     "object": ["name": "value"],
@@ -35,7 +19,7 @@ import UpdateMachine
 
   @Test(arguments: [ZulipConnection.Method.post, .put, .patch, .delete])
   func `the parameters of a change are in its body`(method: ZulipConnection.Method) async throws {
-    let (request, _) = try await ask { connection throws(ZulipFailure) in
+    let (request, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.ask(method, "users/me/status", Self.parameters)
     }
     #expect(request.method == method.rawValue)
@@ -48,7 +32,7 @@ import UpdateMachine
   @Test func `the parameters of a get are in its query, and the answer has all fields`()
     async throws
   {
-    let (request, fields) = try await ask(.success(#""users":[{"id":7}],"extra":null"#)) {
+    let (request, fields) = try await Ada.asked(.success(#""users":[{"id":7}],"extra":null"#)) {
       connection throws(ZulipFailure) in
       try await connection.ask(.get, "users", Self.parameters)
     }
@@ -66,7 +50,7 @@ import UpdateMachine
     ("a/\u{301}b", "/api/v1/a/\u{301}b"), ("a\u{600}/b", "/api/v1/a\u{600}/b"),
   ])
   func `a path is percent-encoded`(path: String, asked: String) async throws {
-    let (request, _) = try await ask { connection throws(ZulipFailure) in
+    let (request, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.ask(.get, path)
     }
     #expect(request.path == asked)

@@ -33,6 +33,22 @@ enum Ada {
     }
   }
 
+  /// Sends one request. Returns what the server was asked, and what the client made of the answer.
+  static func asked<Value: Sendable>(
+    _ answer: Response = .success(),
+    _ body: (ZulipConnection) async throws(ZulipFailure) -> Value
+  ) async throws -> (LoopbackServer.Request, Value) {
+    let request = Shared<LoopbackServer.Request?>(nil)
+    var value: Value?
+    try await serve { asked in
+      request.change { $0 = asked }
+      return answer
+    } while: { _, connection in
+      value = try await body(connection)
+    }
+    return (try #require(request.value), try #require(value))
+  }
+
   /// The failure of a request.
   static func failure(
     of body: () async throws(ZulipFailure) -> some Any

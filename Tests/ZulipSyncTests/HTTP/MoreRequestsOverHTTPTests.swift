@@ -8,21 +8,6 @@ import UpdateMachine
 
 /// Tests the history of a message, rendering, and what is told of the user's presence.
 @Suite(.timeLimit(.minutes(2))) struct MoreRequestsOverHTTPTests {
-  private func ask<Value: Sendable>(
-    _ answer: Response = .success(),
-    _ body: (ZulipConnection) async throws(ZulipFailure) -> Value
-  ) async throws -> (LoopbackServer.Request, Value) {
-    let request = Shared<LoopbackServer.Request?>(nil)
-    var value: Value?
-    try await Ada.serve { asked in
-      request.change { $0 = asked }
-      return answer
-    } while: { _, connection in
-      value = try await body(connection)
-    }
-    return (try #require(request.value), try #require(value))
-  }
-
   private func parameters(_ request: LoopbackServer.Request) -> [String] {
     (request.form?.items ?? []).map { "\($0.name)=\($0.value)" }
   }
@@ -37,7 +22,8 @@ import UpdateMachine
       "content":"b","rendered_content":"<p>b</p>"},\
       {"timestamp":400,"content":"","rendered_content":""}]
       """
-    let (request, revisions) = try await ask(.success(history)) { connection throws(ZulipFailure) in
+    let (request, revisions) = try await Ada.asked(.success(history)) {
+      connection throws(ZulipFailure) in
       try await connection.editHistory(of: MessageID(17))
     }
     #expect(request.target == "/api/v1/messages/17/history")
@@ -79,7 +65,7 @@ import UpdateMachine
   }
 
   @Test func `a text is rendered`() async throws {
-    let (request, html) = try await ask(.success(#""rendered":"<p><b>é</b></p>""#)) {
+    let (request, html) = try await Ada.asked(.success(#""rendered":"<p><b>é</b></p>""#)) {
       connection throws(ZulipFailure) in
       try await connection.render("**é** & +")
     }
@@ -89,12 +75,12 @@ import UpdateMachine
   }
 
   @Test func `typing is told to the users or the topic`() async throws {
-    let (direct, _) = try await ask { connection throws(ZulipFailure) in
+    let (direct, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.sendTyping(to: .direct([UserID(8), UserID(9)]))
     }
     #expect(direct.description == "POST /api/v1/typing")
     #expect(parameters(direct) == ["op=start", "type=direct", "to=[8,9]"])
-    let (topic, _) = try await ask { connection throws(ZulipFailure) in
+    let (topic, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.sendTyping(to: .channel(ChannelID(4), topic: "x & y"), isTyping: false)
     }
     #expect(
@@ -105,7 +91,7 @@ import UpdateMachine
   func `presence is told, and nobody's presence asked for`(
     isActive: Bool, hasNewInput: Bool, status: String
   ) async throws {
-    let (request, _) = try await ask { connection throws(ZulipFailure) in
+    let (request, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.sendPresence(isActive: isActive, hasNewInput: hasNewInput)
     }
     #expect(request.description == "POST /api/v1/users/me/presence")

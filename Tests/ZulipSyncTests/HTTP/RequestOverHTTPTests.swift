@@ -11,22 +11,6 @@ import UpdateMachine
 @Suite(.timeLimit(.minutes(2))) struct RequestOverHTTPTests {
   typealias Connection = ZulipConnection
 
-  /// Sends a request. Returns what the server was asked, and what the client made of the answer.
-  private func ask<Value: Sendable>(
-    _ answer: Response = .success(), _ body: (Connection) async throws(ZulipFailure) -> Value
-  ) async throws -> (LoopbackServer.Request, Value) {
-    let request = Shared<LoopbackServer.Request?>(nil)
-    var value: Value?
-    try await Ada.serve {
-      asked in
-      request.change { $0 = asked }
-      return answer
-    } while: { _, connection in
-      value = try await body(connection)
-    }
-    return (try #require(request.value), try #require(value))
-  }
-
   private func parameters(_ form: LoopbackServer.Form?) -> [String] {
     (form?.items ?? []).map { "\($0.name)=\($0.value)" }
   }
@@ -39,7 +23,7 @@ import UpdateMachine
       "event_queue_longpoll_timeout_seconds":90,\
       "ignored_parameters_unsupported":["idle_queue_timeout"]
       """
-    let (request, registered) = try await ask(.success(fields)) {
+    let (request, registered) = try await Ada.asked(.success(fields)) {
       connection throws(ZulipFailure) in
       try await connection.register(ZulipRegister(eventTypes: ["message"], lifetime: .seconds(700)))
     }
@@ -119,7 +103,7 @@ import UpdateMachine
   @Test func `a poll names its queue and its place`() async throws {
     let events = #"{"id":7,"type":"heartbeat"},{"id":9,"type":"alert_words","alert_words":["b"]}"#
     let finger = QueueFinger(queue: QueueID("1:a&b=c+d é"), lastEventID: 6)
-    let (request, batch) = try await ask(.events(events)) { connection throws(ZulipFailure) in
+    let (request, batch) = try await Ada.asked(.events(events)) { connection throws(ZulipFailure) in
       try await connection.events(after: finger, waits: false)
     }
     #expect(request.method == "GET")
@@ -131,14 +115,14 @@ import UpdateMachine
     #expect(batch.queue == nil)
     #expect(batch.events.map(\.id) == [7, 9])
     #expect(batch.events.map { $0.event?.type } == [nil, "alert_words"])
-    let (waiting, _) = try await ask(.events()) { connection throws(ZulipFailure) in
+    let (waiting, _) = try await Ada.asked(.events()) { connection throws(ZulipFailure) in
       try await connection.events(after: finger, waits: true)
     }
     #expect(waiting.query["dont_block"] == nil)
   }
 
   @Test func `a queue is released`() async throws {
-    let (request, _) = try await ask { connection throws(ZulipFailure) in
+    let (request, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.release(QueueID("q+1"))
     }
     #expect(request.description == "DELETE /api/v1/events")
@@ -156,7 +140,7 @@ import UpdateMachine
       .init("dm", .numbers([7, 8])),
     ])
     let asked = ZulipPageRequest(narrow, .id(MessageID(17)), before: 10, after: 0)
-    let (request, answer) = try await ask(.success(page)) { connection throws(ZulipFailure) in
+    let (request, answer) = try await Ada.asked(.success(page)) { connection throws(ZulipFailure) in
       try await connection.messages(asked)
     }
     #expect(request.description == "GET /api/v1/messages")
@@ -193,7 +177,7 @@ import UpdateMachine
     """
 
   @Test func `one message is asked for by its ID`() async throws {
-    let (request, message) = try await ask(.success(RequestOverHTTPTests.message)) {
+    let (request, message) = try await Ada.asked(.success(RequestOverHTTPTests.message)) {
       connection throws(ZulipFailure) in
       try await connection.message(MessageID(5), form: .raw)
     }
@@ -215,7 +199,8 @@ import UpdateMachine
   @Test func `a message is sent with its echo`() async throws {
     let echo = Connection.Echo(queue: QueueID("q1"), localID: "100.01")
     let text = "a+b&c=d %41 \n\"é\" 👋🏽\u{0}"
-    let (request, id) = try await ask(.success(#""id":2047"#)) { connection throws(ZulipFailure) in
+    let (request, id) = try await Ada.asked(.success(#""id":2047"#)) {
+      connection throws(ZulipFailure) in
       try await connection.send(.channel(ChannelID(4), topic: "x & y"), text, echo: echo)
     }
     #expect(id == MessageID(2047))
@@ -225,7 +210,7 @@ import UpdateMachine
         "type=stream", "to=4", "topic=x & y", "content=\(text)", "read_by_sender=true",
         "queue_id=q1", "local_id=100.01",
       ])
-    let (direct, _) = try await ask(.success(#""id":2"#)) { connection throws(ZulipFailure) in
+    let (direct, _) = try await Ada.asked(.success(#""id":2"#)) { connection throws(ZulipFailure) in
       try await connection.send(.direct([UserID(8), UserID(9)]), "hi")
     }
     #expect(
@@ -235,12 +220,12 @@ import UpdateMachine
   }
 
   @Test func `messages are edited, moved and deleted`() async throws {
-    let (edited, _) = try await ask { connection throws(ZulipFailure) in
+    let (edited, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.edit(MessageID(5), .init(content: "new"))
     }
     #expect(edited.description == "PATCH /api/v1/messages/5")
     #expect(parameters(edited.form) == ["content=new"])
-    let (moved, _) = try await ask { connection throws(ZulipFailure) in
+    let (moved, _) = try await Ada.asked { connection throws(ZulipFailure) in
       var edit = Connection.Edit(topic: "t", channel: ChannelID(3))
       edit.moves = .later
       edit.notifiesNewTopic = true
@@ -251,19 +236,19 @@ import UpdateMachine
         "topic=t", "stream_id=3", "propagate_mode=change_later",
         "send_notification_to_old_thread=false", "send_notification_to_new_thread=true",
       ])
-    let (deleted, _) = try await ask { connection throws(ZulipFailure) in
+    let (deleted, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.delete(MessageID(5))
     }
     #expect(deleted.description == "DELETE /api/v1/messages/5")
   }
 
   @Test func `reactions and flags are set and cleared`() async throws {
-    let (plain, _) = try await ask { connection throws(ZulipFailure) in
+    let (plain, _) = try await Ada.asked { connection throws(ZulipFailure) in
       try await connection.react(to: MessageID(5), with: .init("tada"))
     }
     #expect(plain.description == "POST /api/v1/messages/5/reactions")
     #expect(parameters(plain.form) == ["emoji_name=tada"])
-    let (full, _) = try await ask { connection throws(ZulipFailure) in
+    let (full, _) = try await Ada.asked { connection throws(ZulipFailure) in
       let emoji = Connection.Emoji("zulip", code: "zulip", type: "zulip_extra_emoji")
       try await connection.react(to: MessageID(5), with: emoji, isSet: false)
     }
@@ -272,7 +257,7 @@ import UpdateMachine
       parameters(full.form) == [
         "emoji_name=zulip", "emoji_code=zulip", "reaction_type=zulip_extra_emoji",
       ])
-    let (flags, done) = try await ask(.success(#""messages":[5]"#)) {
+    let (flags, done) = try await Ada.asked(.success(#""messages":[5]"#)) {
       connection throws(ZulipFailure) in
       try await connection.setFlag(.starred, of: [MessageID(5), MessageID(6)], isSet: false)
     }
