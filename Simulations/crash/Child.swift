@@ -113,11 +113,12 @@ struct Child: Sendable {
       for refused in state.setAside { await machine.discard(refused.ticket) }
       // Only what is saved is acknowledged by a poll, so a client whose store fails gets no further
       // than the write.
-      switch state.status {
-      case .live(.polling), .live(.pausing): break
-      default: continue
+      var state = state
+      while case .live(.writing) = state.status {
+        try await Task.sleep(for: .milliseconds(2))
+        state = await machine.state
       }
-      guard let model = state.model, state.local?.outbox.isEmpty ?? false,
+      guard case .live = state.status, let model = state.model, state.local?.outbox.isEmpty ?? false,
         let commit = model.model.finger.commit
       else { continue }
       line.tell(.level(commit, checksum: model.state.checksum))

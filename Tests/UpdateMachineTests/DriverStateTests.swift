@@ -47,6 +47,26 @@ import Testing
     #expect(reader.next() == nil, "one state is kept, not a thousand")
   }
 
+  @Test func `an event makes one state, and neither its saving nor the next poll makes another`() {
+    let (bench, _) = Bench.following()
+    let reader = reader(of: bench)
+    reader.follow()
+    bench.drain()
+    let before = reader.seen.value.count
+    bench.store?.isSlow = true
+    bench.source.batch(from: 8, [8])
+    bench.drain()
+    #expect(bench.state.status == .live(.writing))
+    bench.store?.finish()
+    bench.advance(.milliseconds(400))
+    #expect(bench.source.asked.last == "poll a:8")
+    #expect(reader.seen.value.count == before + 1)
+    #expect(reader.seen.value.last?.model == Ledger(entries: [1, 8]))
+    bench.source.fail(.unreachable)
+    bench.drain()
+    #expect(reader.seen.value.last?.status == .pollFailed, "another status is told")
+  }
+
   @Test func `a slow reader costs no memory`() {
     let alive = Box(0)
     var observers = Subscribers<Witness>()
@@ -124,7 +144,7 @@ import Testing
     bench.drain()
     task.cancel()
     bench.drain()
-    bench.tell { $0.networkChanged() }
+    bench.tell { $0.enterBackground() }
     #expect(bench.read { $0.observers.count } == 0)
   }
 

@@ -47,9 +47,8 @@ import Testing
     for state in reader.seen.value {
       for name in told(replica, state) { counts[name, default: 0] += 1 }
     }
-    #expect(counts["status"] ?? 0 >= 16)
     #expect(counts["freshness"] ?? 0 >= 16)
-    #expect(Set(counts.keys) == ["status", "freshness"])
+    #expect(Set(counts.keys) == ["freshness"])
     #expect(replica.model == Ledger(entries: [1]))
     #expect(replica.freshness == bench.state.freshness)
   }

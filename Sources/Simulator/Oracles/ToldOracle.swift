@@ -51,7 +51,8 @@ where Sync.Batch.Event == Model.Event {
     guard let before = seen else { return nil }
     let told = effects.changes
     let isOverdue = before.changesAt.map { $0 <= now } ?? false
-    if present.status != before.status || present.upToDateAsOf != before.upToDateAsOf
+    if !ToldOracle.isOneStatus(present.status, before.status)
+      || present.upToDateAsOf != before.upToDateAsOf
       || present.claim != before.claim && !isOverdue
     {
       if !told.contains(.status) {
@@ -78,6 +79,14 @@ where Sync.Batch.Event == Model.Event {
       return ("an app is told of the model only if something came for it", "\(told.rawValue)")
     }
     return nil
+  }
+
+  /// Whether an app shows both alike: by the name of the status, up to what it does when live.
+  private static func isOneStatus(_ one: MachineStatus, _ other: MachineStatus) -> Bool {
+    switch (one, other) {
+    case (.live, .live), (.registering, .registering): true
+    default: one == other
+    }
   }
 
   /// Whether an input may bring something for the model. A user's action brings nothing but a

@@ -183,7 +183,7 @@
         modelVersion += 1
         tellModel()
       }
-      if !effects.changes.isEmpty { publish() }
+      if !effects.changes.isEmpty { publish() } else { setAlarm() }
     }
 
     /// Tells those who wait for mutations or watch the view.
