@@ -10,6 +10,8 @@ struct ZulipAnswer: Sendable {
   var retryAfter: String?
   /// The `Date` header: when the server answered.
   var date: String?
+  /// The `X-RateLimit-Remaining` header.
+  var remaining: String?
   var body = Data()
   /// Whether the body was longer than is allowed.
   var isTooLarge = false
@@ -33,6 +35,9 @@ struct ZulipAnswer: Sendable {
     refusal.words = fields?["msg"]?.text ?? ""
     throw refusal
   }
+
+  /// How many more requests the server allows now; `nil`: it has not said.
+  var left: Int? { remaining.flatMap { Int($0) } }
 
   private func reason(_ answer: ServerAnswer) -> ZulipFailure.Reason {
     if isTooLarge { return .tooLarge }

@@ -24,6 +24,10 @@ public import UpdateMachine
 /// **Failures.** Each request throws a ``ZulipFailure``, classified as in <doc:Answers>. It never
 /// retries: that is up to the machine, or the app.
 ///
+/// **Rate limits.** After the server has refused a request because there were too many, the next
+/// ones are sent one at a time, at the pace that it asked for. One that would have to wait longer
+/// than a fifth of its own time is refused here, and does not leave.
+///
 /// **Time.** Each request has a deadline for its whole answer. At the deadline, or when the task is
 /// cancelled, the connection is closed and the request ends at once.
 ///
@@ -40,6 +44,7 @@ public final class ZulipConnection: Sendable {
   private let authorization: (@Sendable () -> String)?
   let transport: ZulipTransport
   private let clock: any DriverClock
+  private let limits: ZulipRateLimits
   private let failures = LastFailure()
 
   /// The failure of the last request that failed and was not cancelled; `nil` if none has. It says
@@ -52,7 +57,8 @@ public final class ZulipConnection: Sendable {
   ///   - email: the user's login.
   ///   - key: the user's key for this site.
   ///   - settings: limits and deadlines; the defaults suit most apps.
-  ///   - clock: gives the current date, for answers that say until when to wait but have no `Date`.
+  ///   - clock: gives the current date, for answers that say until when to wait but have no `Date`,
+  ///     and the pace of requests under a rate limit.
   public convenience init(
     to site: ZulipSite, email: String, key: ZulipAPIKey, settings: ZulipSettings = ZulipSettings(),
     clock: any DriverClock = SystemClock()
@@ -75,6 +81,7 @@ public final class ZulipConnection: Sendable {
     self.site = site
     self.settings = settings
     self.clock = clock
+    limits = ZulipRateLimits(clock)
     self.authorization = authorization
     transport = ZulipTransport(isPlain: site.isPlain)
   }
@@ -154,12 +161,16 @@ public final class ZulipConnection: Sendable {
     _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
     guard !Task.isCancelled else { throw ZulipFailure(.unreachable, .cancelled, hasLeft: false) }
+    let deadline = deadline ?? settings.deadline
+    let isPoll = request.url?.path.hasSuffix("/api/v1/events") ?? false
+    let waited = try await limits.enter(
+      isPoll: isPoll, patience: .milliseconds(deadline.milliseconds / ZulipConnection.patience))
     let ending = await transport.send(
-      request, limit: limit ?? settings.answerLimit, within: deadline ?? settings.deadline,
-      progress: progress)
+      request, limit: limit ?? settings.answerLimit,
+      within: .milliseconds(deadline.milliseconds - waited.milliseconds), progress: progress)
     switch ending {
     case .answered(let answer):
-      let fields = try answer.fields(at: clock.wallTime)
+      let fields = try fields(of: answer, isPoll: isPoll)
       do throws(ZulipError) {
         return try read(ZulipReading(fields, path: ""))
       } catch {
@@ -168,6 +179,23 @@ public final class ZulipConnection: Sendable {
     case .cancelled: throw ZulipFailure(.unreachable, .cancelled)
     case .timedOut: throw ZulipFailure(.timedOut, .timedOut)
     case .failed(let code, let sent): throw ZulipFailure(code, sent)
+    }
+  }
+
+  /// Which part of its time a request may wait for a rate limit.
+  private static let patience: Int64 = 5
+
+  /// Returns the fields of a success, and notes what any answer says of a rate limit.
+  private func fields(
+    of answer: ZulipAnswer, isPoll: Bool
+  ) throws(ZulipFailure) -> ZulipFields {
+    do throws(ZulipFailure) {
+      let fields = try answer.fields(at: clock.wallTime)
+      limits.answered(isPoll: isPoll, nil, left: answer.left)
+      return fields
+    } catch {
+      limits.answered(isPoll: isPoll, error.failure, left: answer.left)
+      throw error
     }
   }
 

@@ -142,7 +142,8 @@ final class ZulipExchange: @unchecked Sendable {
       status: response.statusCode,
       contentType: response.value(forHTTPHeaderField: "Content-Type"),
       retryAfter: response.value(forHTTPHeaderField: "Retry-After"),
-      date: response.value(forHTTPHeaderField: "Date"))
+      date: response.value(forHTTPHeaderField: "Date"),
+      remaining: response.value(forHTTPHeaderField: "X-RateLimit-Remaining"))
   }
 }
 

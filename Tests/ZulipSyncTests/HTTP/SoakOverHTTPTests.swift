@@ -64,7 +64,7 @@ struct Soak {
     turns[9] = (.events(event).with(.reset(after: 0)), .unreachable)
     turns[11] = (.events().with(.garbage([22, 3, 1])), .serverFault)
     turns[13] = (
-      .error(429, "RATE_LIMIT_HIT", #""retry-after":1.5"#), .rateLimited(after: .milliseconds(1500))
+      .error(429, "RATE_LIMIT_HIT", #""retry-after":0.01"#), .rateLimited(after: .milliseconds(10))
     )
     turns[15] = (.events().with(.halfOpen(after: 40)), .timedOut)
     turns[17] = (.error(400, "BAD_EVENT_QUEUE_ID"), .expired)

@@ -1,0 +1,170 @@
+import LoopbackServer
+import MessageSync
+import SyncProtocols
+import Testing
+import UpdateMachine
+
+@testable import ZulipSync
+
+/// Tests the pace of requests once the server has refused one because there were too many.
+@Suite(.timeLimit(.minutes(2))) struct RateLimitTests {
+  /// A clock that goes on when somebody sleeps, and then at once.
+  private final class LeapClock: DriverClock {
+    private let moment = Shared(Moment(milliseconds: 0))
+    var now: Moment { moment.value }
+    var wallTime: WallTime { WallTime(milliseconds: 1_000_000 + now.milliseconds) }
+
+    func sleep(until later: Moment) async throws(CancellationError) {
+      moment.change { $0 = max($0, later) }
+    }
+  }
+
+  /// A server that lets one request of each kind through in four seconds.
+  private final class Turnstile: Sendable {
+    private let clock: LeapClock
+    private let free = Shared([String: Moment]())
+    let answered = Shared([String]())
+
+    init(_ clock: LeapClock) { self.clock = clock }
+
+    func answer(_ request: LoopbackServer.Request) -> Response {
+      let kind = request.path.hasSuffix("/events") ? "polls" : "others"
+      let now = clock.now
+      let wait = free.change { free -> TimeSpan? in
+        if let next = free[kind], next > now { return next - now }
+        free[kind] = now + .seconds(4)
+        return nil
+      }
+      answered.change { $0.append("\(kind) at \(now): \(wait == nil ? "200" : "429")") }
+      var response = wait.map {
+        Response.error(429, "RATE_LIMIT_HIT", #""retry-after":\#(Double($0.milliseconds) / 1000)"#)
+      }
+      response = response ?? .success(#""events":[],"id":7"#)
+      response?.headers["X-RateLimit-Remaining"] = "0"
+      return response!
+    }
+  }
+
+  private let finger = QueueFinger(queue: QueueID("q"), lastEventID: 1)
+
+  private func serve(
+    _ clock: any DriverClock, _ answer: @escaping LoopbackServer.Answer,
+    while body: (ZulipConnection) async throws -> Void
+  ) async throws {
+    try await LoopbackServer.serving(answer: answer) { server in
+      try await body(
+        try ZulipConnection(
+          to: try ZulipSite(server.address), email: Ada.email, key: try ZulipAPIKey(Ada.key),
+          clock: clock))
+    }
+  }
+
+  @Test func `the waiting poll behind a quick one is not refused a second time`() async throws {
+    let clock = LeapClock()
+    let turnstile = Turnstile(clock)
+    try await serve(clock, { turnstile.answer($0) }) { connection in
+      _ = try await connection.events(after: finger, waits: false)
+      let failure = await Ada.failure { () async throws(ZulipFailure) in
+        try await connection.events(after: finger, waits: true)
+      }
+      #expect(failure?.failure == .rateLimited(after: .seconds(4)))
+      #expect(failure?.hasLeft == true)
+      // The machine waits as long as it was told, and then asks twice.
+      try await clock.sleep(until: clock.now + .seconds(4))
+      _ = try await connection.events(after: finger, waits: false)
+      _ = try await connection.events(after: finger, waits: true)
+      // What is counted apart does not wait.
+      _ = try await connection.send(.channel(ChannelID(1), topic: "t"), "hello")
+    }
+    #expect(
+      turnstile.answered.value == [
+        "polls at 0: 200", "polls at 0: 429", "polls at 4000: 200", "polls at 8000: 200",
+        "others at 8000: 200",
+      ])
+  }
+
+  @Test func `what would have to wait for long is refused here, and has not left`() async throws {
+    let clock = LeapClock()
+    let asked = Shared(0)
+    try await serve(
+      clock,
+      { _ in
+        asked.change { $0 += 1 }
+        return .error(429, "RATE_LIMIT_HIT", #""retry-after":50"#)
+      }
+    ) { connection in
+      for isFirst in [true, false] {
+        let failure = await Ada.failure { () async throws(ZulipFailure) in
+          try await connection.send(.channel(ChannelID(1), topic: "t"), "hello")
+        }
+        #expect(failure?.failure == .rateLimited(after: .seconds(50)))
+        #expect(failure?.reason == .refused(RejectionCode("RATE_LIMIT_HIT")))
+        #expect(failure?.hasLeft == isFirst)
+      }
+    }
+    #expect(asked.value == 1)
+  }
+
+  @Test func `a request that waits for its turn ends when its task is cancelled`() async throws {
+    /// A clock on which nobody wakes.
+    struct Still: DriverClock {
+      let asleep: Shared<Bool>
+      var now: Moment { Moment(milliseconds: 0) }
+      var wallTime: WallTime { WallTime(milliseconds: 1_000_000) }
+
+      func sleep(until later: Moment) async throws(CancellationError) {
+        asleep.change { $0 = true }
+        await untilCancelled()
+        throw CancellationError()
+      }
+    }
+    let asleep = Shared(false)
+    try await serve(
+      Still(asleep: asleep), { _ in .error(429, "RATE_LIMIT_HIT", #""retry-after":2"#) }
+    ) { connection in
+      _ = await Ada.failure { () async throws(ZulipFailure) in
+        try await connection.events(after: finger, waits: true)
+      }
+      let waiting = Task {
+        await Ada.failure { () async throws(ZulipFailure) in
+          try await connection.events(after: finger, waits: true)
+        }
+      }
+      while !asleep.value { await Task.yield() }
+      waiting.cancel()
+      let failure = await waiting.value
+      #expect(failure?.reason == .cancelled && failure?.hasLeft == false)
+    }
+  }
+
+  @Test func `the pace ends when more requests are left, or the server does not say`() {
+    for left in [1, nil] {
+      var limit = ZulipRateLimit()
+      #expect(limit.enter(at: .ms(0)) == nil)
+      limit.refused(for: .seconds(3), at: .ms(0))
+      #expect(limit.enter(at: .ms(0)) == .ms(3_000))
+      #expect(limit.enter(at: .ms(3_000)) == nil)
+      #expect(limit.enter(at: .ms(3_000)) == .ms(6_000), "one at a time")
+      limit.answered(left: 0)
+      #expect(limit.enter(at: .ms(5_999)) == .ms(6_000))
+      limit.answered(left: left)
+      #expect(limit.enter(at: .ms(5_999)) == nil)
+    }
+  }
+
+  @Test func `no wait of a server is kept to for ever`() {
+    for (wait, opens, pace) in [
+      (TimeSpan?.none, 1_000, 1_000), (.seconds(54), 54_000, 10_000), (.forever, 60_000, 10_000),
+      (.milliseconds(-5), 0, 0), (.milliseconds(182), 182, 182),
+    ] as [(TimeSpan?, Int64, Int64)] {
+      var limit = ZulipRateLimit()
+      limit.refused(for: wait, at: .ms(0))
+      #expect(limit.enter(at: .ms(0)) == (opens == 0 ? nil : .ms(opens)))
+      #expect(limit.pace == .milliseconds(pace))
+    }
+  }
+}
+
+extension Moment {
+  fileprivate static func ms(_ count: Int64) -> Moment { Moment(milliseconds: count) }
+}
