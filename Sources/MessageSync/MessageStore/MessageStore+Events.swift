@@ -86,7 +86,10 @@ extension MessageStore {
           if listed.narrow.verdict(on: partialMessage) != .no { listed.mayHave(id) }
         })
     case .moved, .edited, .flagged, .reacted, .doubted:
-      guard var changed = held[id] else { return hear(touch, ofUnheld: id) }
+      guard var changed = held[id] else {
+        changeCopies(touch, of: id)
+        return hear(touch, ofUnheld: id)
+      }
       var doubt = doubt(about: id)
       changed.take(touch)
       touch.settleFeed(&changed.message.flags, &doubt)
@@ -120,8 +123,8 @@ extension MessageStore {
     forEachList(
       in: ListKey.all(of: channel),
       where: {
-        $0.list.ids.contains(id) || !doubt.isEmpty && $0.list.knowledge.contains(id)
-          || $0.narrow.verdict(on: all) == .yes
+        $0.list.ids.contains(id) || $0.list.copied.contains(id)
+          || !doubt.isEmpty && $0.list.knowledge.contains(id) || $0.narrow.verdict(on: all) == .yes
       },
       { $0.decide(all, doubt: doubt) })
   }
@@ -183,6 +186,7 @@ extension MessageStore {
     anyone.flags = isSet ? flags : []
     anyone.flagsShown = flags
     let (held, doubts) = (held, doubts)
+    changeAllCopies(flags, isSet)
     // A list that reads none of these flags does not change.
     forEachList(
       where: { $0.reads(flags) },
@@ -273,6 +277,7 @@ extension MessageStore.Listed {
   /// unknown.
   @inlinable
   mutating func decide(_ all: PartialMessage<Narrow.Content>, doubt: MessageFlags) {
+    if list.copied.contains(all.id) { copies.removeValue(forKey: all.id) }
     if narrow.verdict(on: all) == .yes { list.insert(all.id) } else { list.remove(all.id) }
     guard !doubt.isEmpty else { return }
     var certain = all

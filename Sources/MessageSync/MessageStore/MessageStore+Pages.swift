@@ -97,9 +97,10 @@ extension MessageStore {
     }
     if let interval, let narrow = fetch.request.narrow {
       settleFeed(of: narrow, interval, replay)
+      showCopies(of: replay, in: narrow, interval)
     }
     if case .item(let id) = fetch.request.want {
-      if page.hidesItem(want) { hide(id) }
+      if page.hidesItem(want) { hide(id) } else { showCopies(of: replay, id) }
       // If it is still there, it is out of the user's sight, or in a place that is not followed.
       // Its flags stay unknown. An event would have told that it is gone.
       unheldDoubts.removeValue(forKey: id)

@@ -2,14 +2,14 @@ public import UpdateMachine
 
 // Saves messages and lists as rows, so that writing a batch costs what the batch changed.
 //
-// What is useless after a restart is not written: open fetches, copies and former messages (they
+// What is useless after a restart is not written: open fetches, snapshots and former messages (they
 // are only shown until something better comes), and the audit's cases (the next page finds them
 // again). List contents follow from the held messages, but are written all the same, so that a list
 // can be read without loading the messages of all others.
 
 extension StoredTable {
   /// How many tables a message store uses.
-  public static var ofMessages: UInt8 { 6 }
+  public static var ofMessages: UInt8 { 7 }
 }
 
 extension MessageStore {
@@ -28,6 +28,8 @@ extension MessageStore {
     @inlinable var lists: StoredTable { first.advanced(by: 4) }
     /// One row for each message of each list, without a value.
     @inlinable var places: StoredTable { first.advanced(by: 5) }
+    /// One row for each list that shows copies of places without events.
+    @inlinable var copies: StoredTable { first.advanced(by: 6) }
   }
 
   /// The tables whose rows may stay unloaded.
@@ -82,6 +84,21 @@ struct StoredList<Narrow: MessageNarrow & Storable>: Storable {
     knowledge = try bytes.take()
     historyLimit = try bytes.takeOptional()
   }
+}
+
+/// The copies that a list shows beside what is held.
+@usableFromInline
+struct StoredCopies<Content: Hashable & Sendable & Storable>: Storable {
+  @usableFromInline var messages: [ChatMessage<Content>]
+
+  @inlinable
+  init(messages: [ChatMessage<Content>]) { self.messages = messages }
+
+  @inlinable
+  func put(into bytes: inout ByteWriter) { bytes.put(messages) }
+
+  @inlinable
+  init(from bytes: inout ByteReader) throws(StoredFormError) { messages = try bytes.takeArray() }
 }
 
 /// The parts of a store that are in no other table.
@@ -158,6 +175,24 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       },
       key: { $0.keyBytes }, value: { StoredList($0.narrow, $0.list).storedBytes })
     storePlaces(since: old, into: &rows, tables.places)
+    storeCopies(since: old, into: &rows, tables.copies)
+  }
+
+  /// Writes the copies that lists show beside what is held (R15).
+  @inlinable
+  func storeCopies(since old: MessageStore?, into rows: inout RowWriter, _ table: StoredTable) {
+    let differ = { (one: Listed, other: Listed) in
+      !one.list.copied.isIdentical(to: other.list.copied)
+        || !one.list.copied.isEmpty && !one.copies.isIdentical(to: other.copies)
+    }
+    (old?.lists ?? VersionedMap()).compare(with: lists, where: differ) { listKey, old, new in
+      if let new, !new.list.copied.isEmpty {
+        rows.put(table, listKey.keyBytes, StoredCopies(messages: new.shownCopies).storedBytes)
+      } else if old?.list.copied.isEmpty == false {
+        rows.remove(table, listKey.keyBytes)
+      }
+      return true
+    }
   }
 
   /// Writes which messages are in which lists.
@@ -238,6 +273,19 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       lists.append((key: listKey, value: listed))
     }
     self.lists = VersionedMap(sorted: lists)
+    for row in rows[tables.copies] {
+      let listKey = try ListKey(keyBytes: row.key.bytes)
+      let stored = try StoredCopies<Content>(storedBytes: row.value)
+      guard self.lists.contains(listKey) else {
+        throw StoredFormError(expected: "the copies of an open list")
+      }
+      self.lists.modifyValue(forKey: listKey) { listed in
+        for message in stored.messages {
+          listed.copies[message.id] = message
+          listed.list.insertCopy(message.id)
+        }
+      }
+    }
     if hasUnloaded, let newest {
       unloaded = Knowledge(IDInterval(from: .veryBeginning, to: .id(newest)))
     } else {
@@ -303,9 +351,18 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       }
       messages.append((row.key.bytes, held.storedBytes))
     }
-    return try rows.replacing(tables.messages, with: messages)
+    let opened = try rows.replacing(tables.messages, with: messages)
       .replacing(tables.doubts, with: doubts.map { ($0.key.keyBytes, $0.value.storedBytes) })
-      .replacing(tables.lists, with: []).replacing(tables.places, with: [])
+    return try closingLists(opened, from: first)
+  }
+
+  /// Migrates rows whose lists lack something. They are closed, and what they knew is forgotten. The
+  /// messages stay.
+  package static func closingLists(
+    _ rows: RowReader, from first: StoredTable
+  ) throws(StoredFormError) -> RowReader {
+    let tables = Tables(from: first)
+    return try rows.replacing(tables.lists, with: []).replacing(tables.places, with: [])
   }
 }
 

@@ -6,7 +6,7 @@ public import UpdateMachine
 // MessageStore may use: Message.
 
 /// The messages that a client holds and, for each open narrow, its list and the intervals of IDs in
-/// which that list is complete (PartialKnowledge; R1 to R14 are its rules).
+/// which that list is complete (PartialKnowledge; R1 to R15 are its rules).
 ///
 /// The store promises the following while the server keeps its contract. A held message shows the
 /// state at the finger, field by field; a field that a page brought may show a later state of the

@@ -51,7 +51,9 @@ package enum ExcerptOracle {
         end = after(gap.upperEnd)
         isOpen = true
       case .former(let id):
-        if list.knowledge.contains(id) { return "\(id) is former only where nothing is known" }
+        if list.knowledge.contains(id), !list.copied.contains(id) || list.ids.contains(id) {
+          return "\(id) is former only where nothing is known"
+        }
       }
     }
     if excerpt.reachesEnd {

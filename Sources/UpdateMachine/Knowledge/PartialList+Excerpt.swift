@@ -86,7 +86,7 @@ extension PartialList {
       let unloaded = unloaded(way, from: next, interval)
       let loaded = unloaded.map { interval.before($0, way) } ?? interval
       let taken = take(way, ids, from: next, loaded, left)
-      for id in taken.ids { side.rows.append(.item(id)) }
+      side.rows += withCopies(way, taken, from: next, loaded, atMost: rows)
       left -= Int64(taken.ids.count)
       if let unloaded, taken.isAll {
         // One more than is shown, to see whether that was the last.
@@ -172,14 +172,40 @@ extension PartialList {
     return (taken, true)
   }
 
+  /// The rows taken from an interval, with the copies among them. Behind the last row there are
+  /// copies only if there is no further row in the interval.
+  @inlinable
+  func withCopies(
+    _ way: Side.Way, _ taken: (ids: [ID], isAll: Bool), from first: ID?, _ interval: IDInterval<ID>?,
+    atMost most: Int64
+  ) -> [ListExcerpt<ID>.Row] {
+    let rows = taken.ids.map { ListExcerpt<ID>.Row.item($0) }
+    guard !copied.isEmpty else { return rows }
+    var all: [ListExcerpt<ID>.Row] = []
+    var left = taken.ids[...]
+    let isNext = { (one: ID, other: ID) in way == .older ? one > other : one < other }
+    for id in take(way, copied, from: first, interval, most).ids {
+      while let item = left.first, isNext(item, id) { all.append(.item(left.removeFirst())) }
+      if left.isEmpty, !taken.isAll { break }
+      all.append(.former(id))
+    }
+    return all + left.map { .item($0) }
+  }
+
   @inlinable
   func formerIDs(
     _ way: Side.Way, from first: ID?, _ gap: IDInterval<ID>, _ most: Int64
   ) -> [ID] {
-    guard let former, let first else { return [] }
+    guard former != nil || !copied.isEmpty, let first else { return [] }
     // The first ID may lie beside the gap, whose IDs come next.
     let start = gap.contains(first) ? first : PartialList.next(way, after: .id(first))
-    return take(way, former.ids, from: start, gap, most).ids
+    let copies = take(way, copied, from: start, gap, most).ids
+    guard let former else { return copies }
+    var all = take(way, former.ids, from: start, gap, most).ids
+    guard !copies.isEmpty else { return all }
+    for id in copies where !former.ids.contains(id) { all.append(id) }
+    all.sort { way == .older ? $0 > $1 : $0 < $1 }
+    return Array(all.prefix(Int(most)))
   }
 
   /// Whether the server shows nothing on the older side of a point.

@@ -5,6 +5,7 @@
 public struct PartialList<ID: ListID>: Equatable, Sendable {
   @usableFromInline var _ids = VersionedMap<ID, Present>()
   @usableFromInline var _knowledge = Knowledge<ID>()
+  @usableFromInline var _copied = VersionedMap<ID, Present>()
   @usableFromInline var _former: Former?
   @usableFromInline var _historyLimit: ID?
   @usableFromInline var _unloaded = Knowledge<ID>()
@@ -16,6 +17,11 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   /// Where ``ids``, together with what is ``unloaded``, is everything that the server has.
   @inlinable
   package var knowledge: Knowledge<ID> { _knowledge }
+
+  /// Rows that the server lists and that are not held, because no events come of them. A page
+  /// brought copies. They are shown as former ones, and ``knowledge`` says nothing of them.
+  @inlinable
+  package var copied: VersionedMap<ID, Present> { _copied }
 
   /// The list as it was before all of it was forgotten; for reading only.
   @inlinable
@@ -61,7 +67,13 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   @inlinable
   package init(forgetting other: PartialList) {
     let isWorthMore = !other.knowledge.isEmpty || other.former == nil
-    _former = isWorthMore ? Former(ids: other.ids, knowledge: other.knowledge) : other.former
+    guard isWorthMore else {
+      _former = other.former
+      return
+    }
+    var ids = other.ids
+    for (id, _) in other.copied { ids[id] = Present() }
+    _former = Former(ids: ids, knowledge: other.knowledge)
   }
 
   /// Creates a list that never knows anything, and shows these rows as former.
@@ -77,12 +89,18 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   package mutating func insert(_ id: ID) {
     if hides(id), !_ids.contains(id) { noteVisible(id) }
     _ids[id] = Present()
+    _copied.removeValue(forKey: id)
   }
+
+  /// Adds a row that is not held and of which a page brought a copy.
+  @inlinable
+  package mutating func insertCopy(_ id: ID) { _copied[id] = Present() }
 
   /// Removes a row that is no longer held, or no longer in the narrow. What is known stays.
   @inlinable
   package mutating func remove(_ id: ID) {
     _ids.removeValue(forKey: id)
+    _copied.removeValue(forKey: id)
     if !_unloaded.isEmpty { _unloaded.remove(id) }
   }
 
@@ -118,6 +136,7 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   package mutating func forgetAll() {
     _knowledge = Knowledge()
     _historyLimit = nil
+    _copied = VersionedMap()
   }
 
   /// Notes that what was saved of these IDs is not in memory, and is read when it is needed.
@@ -157,10 +176,10 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   @inlinable
   package func hides(_ id: ID) -> Bool { historyLimit.map { id < $0 } ?? false }
 
-  /// Whether the list claims anything about an ID: it is held, known or unloaded.
+  /// Whether the list claims anything about an ID: it is held, known, unloaded or copied.
   @inlinable
   package func speaks(of id: ID) -> Bool {
-    ids.contains(id) || knowledge.contains(id) || unloaded.contains(id)
+    ids.contains(id) || knowledge.contains(id) || unloaded.contains(id) || copied.contains(id)
   }
 
   /// Whether the server hides everything there is.
@@ -263,7 +282,8 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   @usableFromInline package enum Row: BitwiseCopyable, Hashable, Sendable {
     /// A held row. Between two of them without a gap there is no other.
     case item(ID)
-    /// A row that was in the list formerly, and may no longer be. Only beside a gap.
+    /// A row that was in the list formerly, and may no longer be. Beside a gap, or one of which no
+    /// events come (``PartialList/copied``). It does not count as one of the rows asked for.
     case former(ID)
     /// A span that is not known.
     case gap(IDInterval<ID>)

@@ -23,8 +23,9 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   public enum Row: Hashable, Sendable {
     /// A held item. Between two of them without a gap there is no other.
     case item(Lists.Item)
-    /// An item that was in the list formerly or is in a snapshot, and may no longer be in the list.
-    /// With its content, if that is still there. Only beside a gap.
+    /// An item that was in the list formerly, is in a snapshot, or is one of which no events come,
+    /// and so may no longer be in the list. With its content, if that is still there. It does not
+    /// count as one of the rows asked for.
     case former(Lists.ID, Lists.Item?)
     /// A span that is not known.
     case gap(IDInterval<Lists.ID>)
@@ -59,7 +60,7 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   }
 
   /// The items that there are to show, from the oldest to the newest: those that are held, those
-  /// of a snapshot, and those that were in the list before the log was lost. ``rows`` tells them
+  /// of a snapshot or without events, and those that were in the list before the log was lost. ``rows`` tells them
   /// apart, and has the gaps.
   @inlinable
   public var items: [Lists.Item] {

@@ -130,8 +130,9 @@ extension ZulipAccount: StorableModel {
   private static let messageTable = StoredTable.firstOfModel.advanced(by: 3)
 
   /// Version 2: the account too keeps the client's name. Version 3: the state has no secrets, and
-  /// messages say whether they are the user's.
-  public static var storedVersion: UInt64 { 3 }
+  /// messages say whether they are the user's. Version 4: lists show copies from channels that the
+  /// user has left.
+  public static var storedVersion: UInt64 { 4 }
 
   /// Stores the account. The first two tables are the state's.
   public func store(since old: ZulipAccount?, into rows: inout RowWriter) {
@@ -151,7 +152,7 @@ extension ZulipAccount: StorableModel {
     lists.reader = realm.myself
   }
 
-  /// Migrates from versions 1 and 2.
+  /// Migrates from versions 1 to 3.
   public static func migrate(
     _ rows: RowReader, from version: UInt64
   ) throws(StoredFormError) -> RowReader {
@@ -159,7 +160,9 @@ extension ZulipAccount: StorableModel {
     switch version {
     case 1: rows = try withHead(rows)
     case 2: break
-    default: throw StoredFormError(expected: "version 1, 2 or 3 of an account")
+    // The lists of version 3 lack such copies, so they are read again.
+    case 3: return try MessageStore<ZulipMessageList>.closingLists(rows, from: messageTable)
+    default: throw StoredFormError(expected: "version 1 to 4 of an account")
     }
     rows = try ZulipState.withoutSecrets(rows, from: .firstOfModel)
     // Older versions put historical messages into lists that do not have them.
