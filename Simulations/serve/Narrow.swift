@@ -17,6 +17,25 @@ struct Narrow: Sendable {
     case anyDirect
     case flag(RowFlags, isSet: Bool)
     case id(Int64)
+    case resolved
+    /// In one of these topics, which the user follows: channel, and name in lower case.
+    case followed([FollowedTopic])
+    case has(Part)
+    /// In a direct conversation with this user.
+    case directWith(Int64)
+    /// All of these words, in lower case, are in the text or the topic.
+    case search([String])
+  }
+
+  /// A topic, by its name in lower case.
+  struct FollowedTopic: Hashable, Sendable {
+    var channel: Int64
+    var topic: String
+  }
+
+  /// What a message can have.
+  enum Part: String, Sendable {
+    case link, image, attachment, reaction
   }
 
   var terms: [Term]
@@ -30,8 +49,8 @@ struct Narrow: Sendable {
     for term in terms {
       switch term.subject {
       case .channel: isOfChannel = isOfChannel || !term.isNegated
-      case .flag, .anyDirect: return false
-      case .topic, .sender, .direct, .id: break
+      case .flag, .anyDirect, .resolved, .followed: return false
+      case .topic, .sender, .direct, .id, .has, .directWith, .search: break
       }
     }
     return isOfChannel
@@ -94,6 +113,21 @@ extension Narrow.Subject {
       guard let flags = message.flags(of: user) else { return false }
       return flags.contains(flag) == isSet
     case .id(let wanted): return message.id == wanted
+    case .resolved:
+      if case .channel(_, let topic) = message.place { return topic.hasPrefix("✔ ") }
+      return false
+    case .followed(let topics):
+      guard case .channel(let channel, let topic) = message.place else { return false }
+      return topics.contains { $0.channel == channel && $0.topic == topic.lowercased() }
+    case .has(let part): return part.isPart(of: message)
+    case .directWith(let wanted):
+      if case .direct(let members) = message.place { return members.contains(wanted) }
+      return false
+    case .search(let words):
+      let text = message.text.lowercased()
+      var topic = ""
+      if case .channel(_, let name) = message.place { topic = name.lowercased() }
+      return words.allSatisfy { text.contains($0) || topic.contains($0) }
     }
   }
 
@@ -133,6 +167,8 @@ extension Narrow.Subject {
       case "starred": self = .flag(.starred, isSet: true)
       case "mentioned": self = .flag(.mentioned, isSet: true)
       case "dm", "private": self = .anyDirect
+      case "resolved": self = .resolved
+      case "followed": self = .followed(realm.settings.followed(by: user))
       case let other: throw .narrow("unknown 'is' operand \(other ?? "\(operand)")")
       }
     case "id":
@@ -140,8 +176,46 @@ extension Narrow.Subject {
         throw .narrow("invalid message id")
       }
       self = .id(id)
+    case "has":
+      let word = operand.string ?? "\(operand)"
+      guard let part = Narrow.Part(rawValue: word) else {
+        throw .narrow("unknown 'has' operand \(word)")
+      }
+      self = .has(part)
+    case "dm-including":
+      guard let person = realm.person(operand) else {
+        throw .narrow("unknown user \(operand.string ?? "\(operand)")")
+      }
+      self = .directWith(person.id)
+    case "search":
+      guard let text = operand.string else { throw APIError("operand is not a string") }
+      self = .search(text.lowercased().split(whereSeparator: \.isWhitespace).map { String($0) })
     default: throw .narrow("unknown operator \(name)")
     }
+  }
+}
+
+extension Narrow.Part {
+  /// As far as the text shows it. A real server looks at what it renders.
+  func isPart(of message: RealmMessage) -> Bool {
+    switch self {
+    case .reaction: return !message.reactions.isEmpty
+    case .attachment: return message.text.contains("/user_uploads/")
+    case .link:
+      return ["http://", "https://", "/user_uploads/"].contains { message.text.contains($0) }
+    case .image:
+      let text = message.text.lowercased()
+      return Narrow.Part.link.isPart(of: message)
+        && [".png", ".jpg", ".jpeg", ".gif", ".webp"].contains { text.contains($0) }
+    }
+  }
+}
+
+extension RealmSettings {
+  /// The topics that a user follows.
+  func followed(by user: Int64) -> [Narrow.FollowedTopic] {
+    topics.filter { $0.user == user && $0.policy == 3 }
+      .map { Narrow.FollowedTopic(channel: $0.channel, topic: $0.topic.lowercased()) }
   }
 }
 

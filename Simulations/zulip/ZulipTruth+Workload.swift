@@ -173,8 +173,8 @@ extension ZulipTruth {
 
   // MARK: Narrows
 
-  /// Narrows that cover all distinctions: everything, places, flags, both, negations, and a channel
-  /// that is asked for by its name.
+  /// Narrows that cover all distinctions: everything, places, flags, both, negations, a channel that
+  /// is asked for by its name, and what only the server can decide.
   package static var narrows: [ZulipNarrow] {
     [
       ZulipNarrow([]), ZulipNarrow([.init("channel", .number(1))]),
@@ -190,6 +190,8 @@ extension ZulipTruth {
       ]),
       ZulipNarrow([.init("is", .text("dm"))]),
       ZulipNarrow([.init("channel", .number(3)), .init("topic", .text("soup"))]),
+      ZulipNarrow([.init("is", .text("followed"))]),
+      ZulipNarrow([.init("channel", .number(1)), .init("has", .text("reaction"))]),
     ]
   }
 }

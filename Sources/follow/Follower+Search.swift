@@ -6,12 +6,15 @@ import ZulipSync
 // machine, and what it prints does not count as printed.
 
 extension Follower {
-  /// Prints the newest messages with these words in the narrow, and ends.
+  /// Prints the newest messages with these words in the narrow, and ends. Without words, all that is
+  /// in the narrow is found.
   func find(_ words: String, in state: ZulipState) async {
     let narrow: ZulipNarrow
     do throws(Misuse) {
       let terms = try self.narrow.narrow(in: state).terms
-      narrow = ZulipNarrow(terms + [ZulipNarrow.Term("search", .text(words))])
+      let isSearch = words.contains { !$0.isWhitespace }
+      narrow = ZulipNarrow(
+        terms + (isSearch ? [ZulipNarrow.Term("search", .text(words))] : []))
     } catch {
       return await end(.trouble(error.words, code: 2))
     }

@@ -7,8 +7,16 @@ import ZulipSync
 struct NarrowText {
   private var terms: [(name: String, value: String, isNegated: Bool)] = []
 
-  private static let names = ["channel", "stream", "topic", "dm", "sender", "is"]
-  private static let states = ["unread", "starred", "mentioned", "dm", "read", "alerted"]
+  private static let names = [
+    "channel", "stream", "topic", "dm", "dm-including", "sender", "is", "has",
+  ]
+  /// The values that some terms can have.
+  private static let values = [
+    "is": [
+      "unread", "starred", "mentioned", "dm", "read", "alerted", "followed", "resolved",
+    ],
+    "has": ["link", "image", "attachment", "reaction"],
+  ]
 
   /// Parses terms separated by slashes; no terms means everything. After a backslash, a slash is
   /// part of a value.
@@ -26,10 +34,10 @@ struct NarrowText {
             + "Known are \(NarrowText.names.joined(separator: ", ")), each with a colon and a value"
         )
       }
-      if words[0] == "is", !NarrowText.states.contains(String(words[1])) {
+      if let known = NarrowText.values[String(words[0])], !known.contains(String(words[1])) {
         throw Misuse(
-          "--narrow: unknown state '\(words[1])'. "
-            + "Known are \(NarrowText.states.joined(separator: ", "))")
+          "--narrow: unknown value '\(words[1])' of '\(words[0])'. "
+            + "Known are \(known.joined(separator: ", "))")
       }
       terms.append((String(words[0]), String(words[1]), isNegated))
     }
@@ -76,7 +84,7 @@ struct NarrowText {
     let lookup = NameLookup(state: state)
     switch name {
     case "channel", "stream": return .number(try lookup.channel(value).number)
-    case "sender": return .number(try lookup.user(value).number)
+    case "sender", "dm-including": return .number(try lookup.user(value).number)
     case "dm":
       var users: [Int64] = []
       for one in value.split(separator: ",") {

@@ -8,7 +8,7 @@ struct Options: Equatable {
     case follow
     /// Print how many messages are unread in each conversation.
     case unread
-    /// Print the newest messages that the server finds with these words.
+    /// Print the newest messages that the server finds with these words, or in the narrow.
     case search(String)
     /// Send a message.
     case send(String)
@@ -46,7 +46,7 @@ struct Options: Equatable {
       unread            prints how many messages are unread in each topic and direct conversation, and
                         exits: direct conversations first, then channels by name, in each the newest
                         first. What is muted is not listed, except with --json
-      search WORDS      prints the newest messages that the server finds with these words, in --narrow
+      search [WORDS]    prints the newest messages that the server finds with these words, in --narrow
                         if that is given, and exits. They are not kept up to date, and may be printed
                         again. After -- a word may begin with a minus
       send TEXT         sends a message to the channel and topic of --narrow, or to its dm, and exits
@@ -63,8 +63,10 @@ struct Options: Equatable {
     What
       --narrow TERMS    only those messages: terms with a slash between them, a minus before one for its
                         opposite: channel:general  topic:lunch  dm:7,12  sender:7  is:unread  is:starred
-                        is:mentioned  is:dm. Channels go by their names, people by full name, e-mail or
-                        ID, in any case; "\\/" is a slash in a value. By default everything.
+                        is:mentioned  is:dm; with search also what only the server can tell: has:link
+                        has:image  has:attachment  has:reaction  is:followed  is:resolved
+                        dm-including:7. Channels go by their names, people by full name, e-mail or ID,
+                        in any case; "\\/" is a slash in a value. By default everything.
       --count N         at a first start, N that were there before; with search, the most that are
                         printed (0 to 1,000; 10)
       --once            prints what has come since the last start, and exits
@@ -134,8 +136,10 @@ struct Options: Equatable {
     }
     if command.takesWords {
       let text = sought.joined(separator: " ")
-      guard text.contains(where: { !$0.isWhitespace }) else {
-        throw Misuse("\(command.name) needs words to \(command.name)")
+      let hasWords = text.contains { !$0.isWhitespace }
+      guard hasWords || command == .search("") && narrow != nil else {
+        let instead = command == .search("") ? ", or --narrow" : ""
+        throw Misuse("\(command.name) needs words to \(command.name)\(instead)")
       }
       command = command == .send("") ? .send(text) : .search(text)
       if case .send = command, narrow == nil {

@@ -84,6 +84,10 @@ import Testing
         "search", "one", "--narrow", "channel:General", "--json")
       #expect(narrow.lines.count == 1 && narrow.output.contains(#""id":1"#), "\(narrow.all)")
       #expect(narrow.errors.contains("1 message found; a search"))
+      let all = try await user.follow("search", "--narrow", "has:link/dm-including:Bo", "--json")
+      #expect(all.code == 0 && all.lines.count == 4, "what this realm does not know, it ignores")
+      let undecided = try await user.follow("--once", "--narrow", "is:followed")
+      #expect(undecided.code == 2 && undecided.errors.contains("use 'follow search'"))
       let none = try await user.follow("search", "supper")
       #expect(none.code == 0 && none.lines.isEmpty && none.errors.contains("0 messages found"))
       let unknown = try await user.follow("search", "one", "--narrow", "channel:genral")
@@ -102,6 +106,7 @@ import Testing
     #expect(try Options(["search", "a b", "c"]).command == .search("a b c"))
     #expect(try Options(["search", "--json", "unread"]).command == .search("unread"))
     #expect(try Options(["search", "--", "-x", "--json"]).command == .search("-x --json"))
+    #expect(try Options(["search", "--narrow", "has:link"]).command == .search(""))
     for words in [["search"], ["search", " "], ["search", "-x"], ["search", "a", "--log-out"]] {
       #expect(throws: Misuse.self) { try Options(words) }
     }

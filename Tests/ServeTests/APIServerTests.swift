@@ -196,6 +196,39 @@ import UpdateMachine
     #expect(try page("oldest", 0, 9, [("narrow", negated)]).ids == [1, 2, 3, 4, 6, 8])
   }
 
+  @Test func `what only the server can decide is found`() throws {
+    var bench = ServerBench()
+    let link = try bench.send(0, "see https://example.org/a.PNG", topic: "Plans")
+    let upload = try bench.send(0, "[a](/user_uploads/1/a.txt)", topic: "✔ done")
+    let plain = try bench.send(0, "A plain Word", topic: "Words")
+    _ = try bench.get(
+      1, "POST", "messages/\(plain)/reactions",
+      [("emoji_name", "tada"), ("emoji_code", "1f389"), ("reaction_type", "unicode_emoji")])
+    _ = try bench.get(
+      1, "POST", "user_topics",
+      [("stream_id", "1"), ("topic", "plans"), ("visibility_policy", "3")])
+    let direct = try bench.get(
+      0, "POST", "messages", [("type", "direct"), ("to", "[9]"), ("content", "between us")])
+    func found(_ name: String, _ operand: String, by user: Int = 1) throws -> [Int64] {
+      let narrow = #"[{"operator":"\#(name)","operand":\#(operand)}]"#
+      return try bench.page(user, anchor: "newest", before: 9, [("narrow", narrow)]).ids
+    }
+    #expect(try found("has", #""link""#) == [link, upload])
+    #expect(try found("has", #""image""#) == [link])
+    #expect(try found("has", #""attachment""#) == [upload])
+    #expect(try found("has", #""reaction""#) == [plain])
+    #expect(try found("is", #""resolved""#) == [upload])
+    #expect(try found("is", #""followed""#) == [link])
+    #expect(try found("is", #""followed""#, by: 0) == [], "by somebody else")
+    #expect(try found("search", #""word  PLAIN""#) == [plain])
+    #expect(try found("search", #""plans""#) == [link])
+    #expect(try found("dm-including", "8") == [try #require(direct["id"]?.int64)])
+    let wrong = ("narrow", #"[{"operator":"has","operand":"hope"}]"#)
+    #expect(
+      bench.ask(1, "GET", "messages", [("anchor", "newest"), wrong])?.json?["msg"]?.string
+        == "Invalid narrow operator: unknown 'has' operand hope")
+  }
+
   @Test func `a channel that is not followed can be read, and sends no events`() throws {
     var bench = ServerBench()
     let queue = try bench.register(1)
