@@ -13,7 +13,9 @@ import UpdateMachine
 
   /// User 7 follows channels 3 and 4. Messages 8 and 9 are in channel 3, topic "Lunch", 10 is from
   /// user 50. Message 9 is unread.
-  private static func account() throws -> ZulipAccount {
+  private static func account(
+    _ form: ZulipContent.Form = .rendered
+  ) throws -> ZulipAccount {
     let state = try ZulipValue(
       json: Data(
         """
@@ -25,7 +27,7 @@ import UpdateMachine
         """.utf8))
     var account = try ZulipAccount(
       snapshot: ZulipAccount.Snapshot(
-        ZulipSnapshot(state.fields ?? [:]), .rendered, client: ClientID(5)))
+        ZulipSnapshot(state.fields ?? [:]), form, client: ClientID(5)))
     let lists = [[], [("channel", "3")], [("is", "starred")], [("is", "unread")]].map { terms in
       account.list(
         ZulipNarrow(terms.map { .init($0.0, Int64($0.1).map { .number($0) } ?? .text($0.1)) }))
@@ -40,7 +42,7 @@ import UpdateMachine
       messages.append(
         ChatMessage(
           id: MessageID(Int64(id)), sender: UserID(50), sentAt: 0, place: place,
-          content: ZulipContent("<p>\(id)</p>", .rendered), flags: id == 9 ? [] : .read,
+          content: ZulipContent("<p>\(id)</p>", form), flags: id == 9 ? [] : .read,
           reactions: []))
     }
     for (number, list) in lists.enumerated() {
@@ -273,8 +275,38 @@ import UpdateMachine
     #expect(
       reaction.inverse(from: account, to: try Self.shown(reaction, in: account))
         == .react(Self.nine, wave, isSet: false))
-    let edit = ZulipChange.edit(Self.nine, Edit(content: "x"))
-    #expect(edit.inverse(from: account, to: try Self.shown(edit, in: account)) == nil)
+  }
+
+  @Test func `an edit is taken back where what was written is known, and a move of one`() throws {
+    func inverse(_ edit: Edit, _ form: ZulipContent.Form = .raw) throws -> Edit? {
+      let account = try Self.account(form)
+      let change = ZulipChange.edit(Self.nine, edit)
+      let undo = change.inverse(from: account, to: try Self.shown(change, in: account))
+      guard case .edit(Self.nine, let inverse) = undo else {
+        #expect(undo == nil)
+        return nil
+      }
+      let shown = try Self.shown(try #require(undo), in: try Self.shown(change, in: account))
+      #expect(shown.lists[Self.nine]?.place == account.lists[Self.nine]?.place)
+      #expect(shown.lists[Self.nine]?.content == account.lists[Self.nine]?.content)
+      return inverse
+    }
+    #expect(try inverse(Edit(content: "x")) == Edit(content: "<p>9</p>"))
+    #expect(try inverse(Edit(content: "x"), .rendered) == nil)
+    #expect(try inverse(Edit(content: "<p>9</p>")) == nil, "nothing has changed")
+    #expect(try inverse(Edit(topic: "Soup"), .rendered) == Edit(topic: "lunch"))
+    #expect(try inverse(Edit(topic: "LUNCH")) == Edit(topic: "lunch"))
+    #expect(
+      try inverse(Edit(topic: "Soup", channel: ChannelID(4)))
+        == Edit(topic: "lunch", channel: ChannelID(3)))
+    #expect(
+      try inverse(Edit(content: "x", topic: "Soup"))
+        == Edit(content: "<p>9</p>", topic: "lunch"))
+    for moves in [Edit.Moves.later, .all] {
+      var move = Edit(topic: "Soup")
+      move.moves = moves
+      #expect(try inverse(move) == nil)
+    }
   }
 
   // MARK: Rows

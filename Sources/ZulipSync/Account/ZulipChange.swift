@@ -149,8 +149,9 @@ extension ZulipChange: Mutation {
   /// The most messages whose flags are changed in one request, so that it stays small.
   private static var idsMaximum: Int { 200 }
 
-  /// What only the user has can be undone: flags, reactions, settings and the status. Others may
-  /// have changed or answered what is edited, moved or sent.
+  /// What is sent or deleted cannot be taken back, and neither can a move that took others along:
+  /// by then they may be others. An edit can, if messages are held as they were written: the
+  /// server has no way back from what it has rendered.
   public func inverse(from before: ZulipAccount, to after: ZulipAccount) -> ZulipChange? {
     switch self {
     case .flag(let ids, let flag, let isSet):
@@ -175,7 +176,10 @@ extension ZulipChange: Mutation {
       let (text, emoji) = before.myStatus
       let new = after.myStatus
       return text == new.text && emoji == new.emoji ? nil : .status(text, emoji)
-    case .send, .edit, .delete: return nil
+    case .edit(let id, let edit):
+      guard let old = before.lists[id], let new = after.lists[id] else { return nil }
+      return edit.inverse(from: old, to: new).map { .edit(id, $0) }
+    case .send, .delete: return nil
     }
   }
 }
@@ -201,6 +205,25 @@ extension ZulipChange: CustomStringConvertible, CustomReflectable {
 
 extension ZulipConnection.Edit {
   var isMove: Bool { topic != nil || channel != nil }
+
+  /// The edit that takes this one back; `nil`: there is none, or nothing has changed.
+  fileprivate func inverse(
+    from old: ChatMessage<ZulipContent>, to new: ChatMessage<ZulipContent>
+  ) -> ZulipConnection.Edit? {
+    var inverse = ZulipConnection.Edit()
+    if old.content != new.content {
+      guard old.content.form == .raw else { return nil }
+      inverse.content = old.content.text
+    }
+    if isMove {
+      guard moves == .one, case .channel(let channel, let topic) = old.place,
+        case .channel(let newChannel, let newTopic) = new.place
+      else { return nil }
+      if channel != newChannel { inverse.channel = channel }
+      if topic.text != newTopic.text { inverse.topic = topic.text }
+    }
+    return inverse.content != nil || inverse.isMove ? inverse : nil
+  }
 }
 
 extension ZulipConnection.Edit: CustomStringConvertible, CustomReflectable {
