@@ -44,6 +44,21 @@ import UpdateMachine
     #expect(desk.box.violation() == nil)
   }
 
+  /// An outbox that was restored from a backup sends again what an earlier one had sent. The server
+  /// repeats its last refusal, and does not say that it had refused one before that.
+  @Test func `a refusal from before a known one frees no numbers`() throws {
+    var (desk, tickets) = try three()
+    desk.answer(.refused(MutationRefusal(MutationID(3), RejectionCode("NO"))))
+    #expect(tickets.map { desk.state($0) } == [.sent, .sent, .setAside])
+    desk.confirm(Board(["a": 1]), through: 2, refusal: refused2)
+    #expect(tickets.map { desk.state($0) } == [.acknowledged, .setAside, .setAside])
+    #expect(desk.box.violation() == nil)
+    for ticket in tickets.dropFirst() { desk.feed(.discarded(ticket)) }
+    try desk.mutate(.set("d", 4))
+    #expect(desk.pushed == [4], "3 is another's number")
+    #expect(desk.push?.knownRefusal == MutationID(3))
+  }
+
   @Test func `a retried mutation precedes its followers, all with new IDs`() throws {
     var (desk, tickets) = try three()
     desk.answer(.refused(refused2))

@@ -90,6 +90,49 @@ import ZulipSync
     #expect(Array(read.messages.messages) == Array(account.messages.messages))
   }
 
+  @Test func `a change of a message on disk shows after a restart, once that is loaded`() throws {
+    typealias Client = SyncClient<ZulipAccount, EventQueue<ZulipEvent>>
+    let fields = try #require(
+      try ZulipValue(
+        json: Data(
+          #"{"user_id":7,"subscriptions":[{"stream_id":4,"name":"general"}],"max_message_id":0}"#
+            .utf8)
+      ).fields)
+    var account = try ZulipAccount(
+      snapshot: .init(ZulipSnapshot(fields, .full), .rendered, client: ClientID(3)))
+    Self.learnAll(of: account.list(ZulipNarrow([])), &account)
+    try account.apply(
+      ZulipEvent(#"{"type":"message","flags":["read"],"message":\#(Self.message)}"#))
+    let id = try #require(account.messages.messages.first { _ in true }?.id)
+    let local = LocalChanges(
+      Outbox<ZulipChange>(client: ClientID(3), delivery: ZulipAccount.delivery), over: account)
+    var made = Client(incarnation: Incarnation(1))
+    let finger = QueueFinger(queue: QueueID("q"), lastEventID: 0)
+    let form = SavedReplica(account, finger, .unspoken, local.outbox)
+    _ = made.handle(.app(.started(foreground: false)), at: Moment(milliseconds: 0))
+    _ = made.handle(.loaded(form, age: nil), at: Moment(milliseconds: 0))
+    _ = try made.mutate(.flag([id], .starred, isSet: true), at: Moment(milliseconds: 1))
+    let rows = try SavedReplica(try #require(made.model), finger, .unspoken, made.outbox)
+      .storedRows.rows
+    let unloaded = ZulipAccount.unloadedTables
+    let left = rows.filter { !unloaded.contains($0.key.table) }
+    var again = Client(incarnation: Incarnation(2))
+    _ = again.handle(.app(.started(foreground: false)), at: Moment(milliseconds: 2))
+    let saved = try SavedReplica<ZulipAccount, QueueFinger>(
+      stored: RowReader(left, unloaded: unloaded))
+    let effects = again.handle(.loaded(saved, age: nil), at: Moment(milliseconds: 3))
+    var reading: (RequestID, [RowQuery])?
+    effects.each { if case .read(let id, let queries) = $0 { reading = (id, queries) } }
+    let (request, queries) = try #require(reading, "the row is asked for")
+    let answers = queries.map { query in
+      RowAnswer(query, rows.filter { query.range.contains($0.key) })
+    }
+    let shown = again.handle(.rowsRead(request, answers), at: Moment(milliseconds: 4))
+    #expect(shown.changes.contains(.view))
+    #expect(again.local?.view.state.lists[id]?.flags.contains(.starred) == true)
+    #expect(again.model?.lists[id]?.flags.contains(.starred) == false)
+  }
+
   @Test func `an account is the same after saving and loading`() throws {
     let fields = try #require(
       try ZulipValue(

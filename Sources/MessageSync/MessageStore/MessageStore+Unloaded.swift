@@ -31,6 +31,10 @@ extension MessageStore {
     return queries(for: ids)
   }
 
+  /// The rows to load of these messages.
+  @inlinable
+  package func unloaded(in ids: [MessageID]) -> [RowQuery] { hasUnloaded ? queries(for: ids) : [] }
+
   /// The rows to load before a page is taken.
   @inlinable
   public func unloaded(under page: Page, for fetch: RequestID) -> [RowQuery] {

@@ -194,6 +194,21 @@ extension SyncClient {
     return model.lists.unloaded(under: window, of: narrow)
   }
 
+  /// The rows that pending changes need. At most a batch's worth: after a load they are asked for
+  /// again.
+  @inlinable
+  func rowsUnderChanges() -> [RowQuery] {
+    guard Change.isPossible, case .model(let model) = _holding, let outbox = _local?.outbox else {
+      return []
+    }
+    var queries: [RowQuery] = []
+    for pending in outbox.queue {
+      queries += model.unloaded(under: pending.change)
+      if queries.count >= 100 { break }
+    }
+    return queries
+  }
+
   /// The rows to read now.
   @inlinable
   func rowsWanted() -> [RowQuery] {
@@ -201,7 +216,7 @@ extension SyncClient {
     var queries = waitingBatches.first.map { rows(under: $0.batch) } ?? []
     for (id, page) in waitingPages { queries += rows(under: page, for: id) }
     for id in planner.openWindows { queries += rows(under: id) }
-    return queries
+    return queries + rowsUnderChanges()
   }
 
   @inlinable

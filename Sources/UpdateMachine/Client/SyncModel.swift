@@ -116,6 +116,10 @@ public protocol SyncModel<Event, Snapshot>: Sendable {
   /// applied. Called again after a load, until it returns none.
   func unloaded(under events: [Event]) -> [RowQuery]
 
+  /// Returns the rows that must be loaded before a change of the user's shows what it does; none: it
+  /// shows. The change may be applied before, and is applied again once they are loaded.
+  func unloaded(under change: Change) -> [RowQuery]
+
   /// Loads rows that were asked for, and changes nothing else. Rows that are loaded already are
   /// skipped, since they may have changed. Returns whether any row of this range was not loaded. If
   /// it throws, nothing has changed.
@@ -174,6 +178,9 @@ extension SyncModel {
 
   @inlinable
   public func unloaded(under events: [Event]) -> [RowQuery] { [] }
+
+  @inlinable
+  public func unloaded(under change: Change) -> [RowQuery] { [] }
 
   @inlinable
   @discardableResult

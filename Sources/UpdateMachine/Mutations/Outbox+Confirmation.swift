@@ -186,17 +186,22 @@ extension Outbox {
   /// after it. So each that was out before gets the mark that there may be a copy. One that counts
   /// them runs no copy of those after it any more, whatever came of the pushes that they were in.
   /// So they lose that mark. Where each is sent alone, the others were in no push with it.
+  ///
+  /// If a later refusal is known, the server has gone beyond this one: an outbox that was restored
+  /// from a backup hears of both, and of the later one first. Then it says nothing of those after
+  /// it.
   mutating func refuse(
     at index: Int, _ refusal: MutationRefusal, at now: Moment = .distantPast
   ) {
     let pending = queue.remove(at: index)
+    let isOld = countsIDs && refusal.id < knownRefusal
     for later in index..<queue.count
-    where sendsInBatches && (countsIDs || !queue[later].isAccepted) {
+    where !isOld && sendsInBatches && (countsIDs || !queue[later].isAccepted) {
       if queue[later].isSent || queue[later].isAccepted { queue[later].mayHaveCopy = !countsIDs }
       queue[later].stage = .unsent
     }
     if countsIDs {
-      takeBackIDs(above: refusal.id)
+      if !isOld { takeBackIDs(above: refusal.id) }
     } else {
       lastID = queue.reduce(max(refusal.id, knownRefusal)) { max($0, $1.id ?? .none) }
       lastID = unreadable.reduce(lastID) { max($0, $1.id ?? .none) }

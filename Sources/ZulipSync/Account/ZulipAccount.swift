@@ -193,6 +193,11 @@ extension ZulipAccount: StorableModel {
     return lists.unloaded(under: events.flatMap { $0.changes(form) })
   }
 
+  /// The messages that a change names.
+  public func unloaded(under change: ZulipChange) -> [RowQuery] {
+    lists.unloaded(in: change.messages)
+  }
+
   /// The account's values that are stored in one row.
   fileprivate struct StoredHead: Storable, Equatable {
     var form: ZulipContent.Form

@@ -5,6 +5,15 @@ import UpdateMachine
 // reaches a confirmed state.
 
 extension ZulipChange {
+  /// The messages that it names.
+  var messages: [MessageID] {
+    switch self {
+    case .edit(let id, _), .delete(let id), .react(let id, _, _): [id]
+    case .flag(let ids, _, _): ids
+    case .send, .read, .topic, .subscribe, .status: []
+    }
+  }
+
   /// The event with which the server would confirm it; `nil` if nothing is shown, or if it is
   /// unknown what will change.
   func expectedEvent(in account: ZulipAccount) -> ZulipEvent? {
