@@ -112,13 +112,15 @@ struct Child: Sendable {
     for await state in await machine.states() {
       for refused in state.setAside { await machine.discard(refused.ticket) }
       // Only what is saved is acknowledged by a poll, so a client whose store fails gets no further
-      // than the write.
+      // than the write. No state tells of its end.
+      let clock = SystemClock()
       var state = state
       while case .live(.writing) = state.status {
-        try await Task.sleep(for: .milliseconds(2))
+        try await clock.sleep(until: clock.now + .milliseconds(2))
         state = await machine.state
       }
-      guard case .live = state.status, let model = state.model, state.local?.outbox.isEmpty ?? false,
+      guard case .live = state.status, let model = state.model,
+        state.local?.outbox.isEmpty ?? false,
         let commit = model.model.finger.commit
       else { continue }
       line.tell(.level(commit, checksum: model.state.checksum))

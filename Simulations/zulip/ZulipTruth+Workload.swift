@@ -173,8 +173,8 @@ extension ZulipTruth {
 
   // MARK: Narrows
 
-  /// Narrows that cover all distinctions: everything, places, flags, both, negations, a channel that
-  /// is asked for by its name, and what only the server can decide.
+  /// Narrows that cover all distinctions: everything, places, flags, both, negations, a channel
+  /// that is asked for by its name, and what only the server can decide.
   package static var narrows: [ZulipNarrow] {
     [
       ZulipNarrow([]), ZulipNarrow([.init("channel", .number(1))]),

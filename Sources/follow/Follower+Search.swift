@@ -6,8 +6,8 @@ import ZulipSync
 // machine, and what it prints does not count as printed.
 
 extension Follower {
-  /// Prints the newest messages with these words in the narrow, and ends. Without words, all that is
-  /// in the narrow is found.
+  /// Prints the newest messages with these words in the narrow, and ends. Without words, all that
+  /// is in the narrow is found.
   func find(_ words: String, in state: ZulipState) async {
     let narrow: ZulipNarrow
     do throws(Misuse) {

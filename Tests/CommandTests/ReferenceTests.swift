@@ -87,7 +87,7 @@ import Testing
       ])
     let anchors = try anchors()
     #expect(!anchors.contains("TheMachine §99"))
-    #expect(!anchors.contains("PartialKnowledge R15"))
+    #expect(!anchors.contains("PartialKnowledge R16"))
     #expect((1...84).allSatisfy { anchors.contains("SyncBugs \($0)") })
     #expect((1...13).allSatisfy { anchors.contains("PartialKnowledge R\($0)") })
   }

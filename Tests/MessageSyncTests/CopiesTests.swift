@@ -183,7 +183,8 @@ import Testing
     let table = StoredTable.firstOfModel
     var rows = RowWriter()
     client.store.store(since: nil, into: &rows, from: table)
-    let restored = try Store(stored: RowReader(rows.rows.map { ($0.key, $0.value ?? []) }), from: table)
+    let restored = try Store(
+      stored: RowReader(rows.rows.map { ($0.key, $0.value ?? []) }), from: table)
     #expect(restored.isSame(as: client.store))
     let before = client.store
     client.store.close(Self.starred)

@@ -356,8 +356,8 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     return try closingLists(opened, from: first)
   }
 
-  /// Migrates rows whose lists lack something. They are closed, and what they knew is forgotten. The
-  /// messages stay.
+  /// Migrates rows whose lists lack something. They are closed, and what they knew is forgotten.
+  /// The messages stay.
   package static func closingLists(
     _ rows: RowReader, from first: StoredTable
   ) throws(StoredFormError) -> RowReader {

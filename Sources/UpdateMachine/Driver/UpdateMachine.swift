@@ -284,9 +284,9 @@
     /// What a *live* machine is doing is not shown: an event that comes makes one state, and its
     /// saving and the next poll make none. The subscription begins before this returns, so nothing
     /// later is missed. Each call returns its own stream, for one reader. States between two
-    /// readings are skipped, so a slow reader costs nothing. The subscription ends when the stream is dropped or its task is cancelled. Neither
-    /// the call nor the stream keeps the machine alive: the stream ends when the machine is
-    /// released.
+    /// readings are skipped, so a slow reader costs nothing. The subscription ends when the stream
+    /// is dropped or its task is cancelled. Neither the call nor the stream keeps the machine
+    /// alive: the stream ends when the machine is released.
     public func states() -> AsyncStream<State> {
       let states = observers.add(state)
       setAlarm()

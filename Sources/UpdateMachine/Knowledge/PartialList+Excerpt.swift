@@ -176,7 +176,8 @@ extension PartialList {
   /// copies only if there is no further row in the interval.
   @inlinable
   func withCopies(
-    _ way: Side.Way, _ taken: (ids: [ID], isAll: Bool), from first: ID?, _ interval: IDInterval<ID>?,
+    _ way: Side.Way, _ taken: (ids: [ID], isAll: Bool), from first: ID?,
+    _ interval: IDInterval<ID>?,
     atMost most: Int64
   ) -> [ListExcerpt<ID>.Row] {
     let rows = taken.ids.map { ListExcerpt<ID>.Row.item($0) }

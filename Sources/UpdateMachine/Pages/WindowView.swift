@@ -60,8 +60,8 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
   }
 
   /// The items that there are to show, from the oldest to the newest: those that are held, those
-  /// of a snapshot or without events, and those that were in the list before the log was lost. ``rows`` tells them
-  /// apart, and has the gaps.
+  /// of a snapshot or without events, and those that were in the list before the log was lost.
+  /// ``rows`` tells them apart, and has the gaps.
   @inlinable
   public var items: [Lists.Item] {
     var items: [Lists.Item] = []

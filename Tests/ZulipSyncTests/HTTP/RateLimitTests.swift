@@ -62,7 +62,8 @@ import UpdateMachine
   @Test func `the waiting poll behind a quick one is not refused a second time`() async throws {
     let clock = LeapClock()
     let turnstile = Turnstile(clock)
-    try await serve(clock, { turnstile.answer($0) }) { connection in
+    let answer: LoopbackServer.Answer = { turnstile.answer($0) }
+    try await serve(clock, answer) { connection in
       _ = try await connection.events(after: finger, waits: false)
       let failure = await Ada.failure { () async throws(ZulipFailure) in
         try await connection.events(after: finger, waits: true)
@@ -86,13 +87,11 @@ import UpdateMachine
   @Test func `what would have to wait for long is refused here, and has not left`() async throws {
     let clock = LeapClock()
     let asked = Shared(0)
-    try await serve(
-      clock,
-      { _ in
-        asked.change { $0 += 1 }
-        return .error(429, "RATE_LIMIT_HIT", #""retry-after":50"#)
-      }
-    ) { connection in
+    let answer: LoopbackServer.Answer = { _ in
+      asked.change { $0 += 1 }
+      return .error(429, "RATE_LIMIT_HIT", #""retry-after":50"#)
+    }
+    try await serve(clock, answer) { connection in
       for isFirst in [true, false] {
         let failure = await Ada.failure { () async throws(ZulipFailure) in
           try await connection.send(.channel(ChannelID(1), topic: "t"), "hello")
@@ -119,9 +118,10 @@ import UpdateMachine
       }
     }
     let asleep = Shared(false)
-    try await serve(
-      Still(asleep: asleep), { _ in .error(429, "RATE_LIMIT_HIT", #""retry-after":2"#) }
-    ) { connection in
+    let answer: LoopbackServer.Answer = { _ in
+      .error(429, "RATE_LIMIT_HIT", #""retry-after":2"#)
+    }
+    try await serve(Still(asleep: asleep), answer) { connection in
       _ = await Ada.failure { () async throws(ZulipFailure) in
         try await connection.events(after: finger, waits: true)
       }
