@@ -9,7 +9,6 @@ extension Follower {
   func open(_ model: ZulipAccount) async {
     do throws(Misuse) {
       let list = model.list(try narrow.narrow(in: model.realm))
-      guard list.isDecidable else { throw Follower.undecided }
       guard model.messages.canBeKnown(list) else { throw Follower.withoutEvents }
       let opened = await machine.openWindow(on: list, showing: span)
       window = (opened.id, list)
@@ -19,9 +18,6 @@ extension Follower {
       if claim == .connected { await end(.trouble(error.words, code: 2)) }
     }
   }
-
-  private static let undecided = Misuse(
-    "--narrow: only the server can tell what is in that, and no event does: use 'follow search'")
 
   private static let withoutEvents = Misuse(
     "--narrow: no events come for that: you are not subscribed to the channel")

@@ -43,6 +43,19 @@ struct NarrowText {
     }
   }
 
+  /// Refuses terms of which no event tells what is in them, where messages are to be followed.
+  func check(for command: Options.Command) throws(Misuse) {
+    guard command == .follow else { return }
+    for term in terms
+    where term.name == "has" || term.name == "dm-including"
+      || term.name == "is" && ["followed", "resolved"].contains(term.value)
+    {
+      throw Misuse(
+        "--narrow: only the server can tell what is in \(term.name):\(term.value), and no event "
+          + "does: use 'follow search'")
+    }
+  }
+
   /// "channel:general -topic:lunch".
   var words: String {
     terms.map { "\($0.isNegated ? "-" : "")\($0.name):\($0.value)" }.joined(separator: " ")

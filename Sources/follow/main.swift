@@ -16,7 +16,7 @@ func follow(_ words: [String]) async -> Int32 {
       return 0
     }
     let credentials = try Credentials(options, ProcessInfo.processInfo.environment)
-    _ = try NarrowText(options.narrow)
+    try NarrowText(options.narrow).check(for: options.command)
     let connection = try credentials.connect()
     let name = AccountName(site: credentials.site.text, email: credentials.email)
     let file = try await SQLiteFile.open(at: try place(options, name))

@@ -89,9 +89,77 @@ import Testing
     #expect(client.shown(Self.starred) == "10 (20) 30")
     #expect(client.isComplete(Self.starred))
     #expect(client.store[MessageID(20)] == nil, "it is not held")
-    // It takes no held message's place in a window, and does not show where no rows are wanted.
-    #expect(client.shown(Self.starred, 2) == "10 (20) 30")
+    #expect(client.shown(Self.starred, 2) == "(20) 30")
     #expect(client.shown(Self.starred, 1) == "30")
+  }
+
+  @Test func `copies count as rows, and none is left out where the window claims its beginning`() {
+    var client = Client(Self.starred)
+    client.take(
+      PageRequest(Self.starred, .newest, before: 20, after: 0),
+      [Self.message(5, in: 1)] + (10..<20).map { Self.message($0, in: 2) })
+    for count in 1...12 as ClosedRange<Int64> {
+      let view = WindowView(Self.starred, .newest(count), of: client.store)
+      #expect(view.rows.count == Int(min(count, 11)))
+      #expect(view.reachesBeginning == (count >= 11) && view.isComplete)
+    }
+    let oldest = WindowView(
+      Self.starred, ListWindow(.oldest, before: 0, after: 3), of: client.store)
+    #expect(oldest.rows.count == 3 && !oldest.reachesEnd && oldest.reachesBeginning)
+  }
+
+  @Test func `a copy that moves on without events stays, and what was held goes with its row`() {
+    var client = Client(Self.starred)
+    client.take(Self.starred, Self.message(10, in: 1), Self.message(20, in: 2))
+    let topic = MessageUpdate<Int64>.Move(
+      from: .channel(ChannelID(2), topic: "a"), to: .channel(ChannelID(3), topic: "b"))
+    client.hear([.updated(MessageUpdate(moving: [MessageID(20)], topic, version: nil))])
+    #expect(client.shown(Self.starred) == "10 (20)")
+    let copy = client.store.message(MessageID(20), in: Self.starred)
+    #expect(copy?.place == .channel(ChannelID(3), topic: "b"))
+    let away = MessageUpdate<Int64>.Move(
+      from: .channel(ChannelID(1), topic: "a"), to: .channel(ChannelID(2), topic: "a"))
+    client.hear([.updated(MessageUpdate(moving: [MessageID(10)], away, version: nil))])
+    #expect(client.shown(Self.starred) == "(20)")
+    // The same while a page is out that was read before.
+    client.take(
+      PageRequest(Self.starred, .newest, before: 20, after: 0), [Self.message(20, in: 2)],
+      after: [.updated(MessageUpdate(moving: [MessageID(20)], topic, version: nil))])
+    #expect(client.shown(Self.starred) == "(20)")
+  }
+
+  @Test func `an empty answer that is older than an event takes nothing away`() {
+    var client = Client(Self.starred)
+    client.take(Self.starred, Self.message(20, in: 2))
+    client.take(
+      PageRequest(MessageID(20)), [],
+      after: [.flagged([MessageID(20)], .read, isSet: true)])
+    #expect(client.shown(Self.starred) == "(20)")
+  }
+
+  @Test func `an edit and a reaction change a copy, which is saved by itself`() throws {
+    var client = Client(Self.starred)
+    client.take(Self.starred, Self.message(20, in: 2), Self.message(21, in: 2))
+    let before = client.store
+    let reaction = MessageReaction(user: UserID(3), emoji: "5")
+    client.hear([
+      .updated(MessageUpdate(.init(MessageID(20), content: 7), version: 9)),
+      .reacted(MessageID(20), reaction, isSet: true),
+    ])
+    let copy = client.store.message(MessageID(20), in: Self.starred)
+    #expect(copy?.content == 7 && copy?.reactions == [reaction])
+    var step = RowWriter()
+    client.store.store(since: before, into: &step, from: .firstOfModel)
+    let copies = Store.Tables(from: .firstOfModel).copies
+    #expect(step.rows.filter { $0.key.table == copies }.count == 1)
+  }
+
+  @Test func `following another channel keeps the copies, until the list is read anew`() {
+    var client = Client(Self.starred)
+    client.take(Self.starred, Self.message(20, in: 2))
+    client.hear([.covered(ChannelID(3), follows: true)])
+    client.hear([.covered(ChannelID(4), follows: true)])
+    #expect(client.shown(Self.starred).contains("(20)"))
   }
 
   @Test func `who leaves a channel goes on seeing what was there, once the list is read anew`() {

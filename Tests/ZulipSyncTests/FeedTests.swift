@@ -355,6 +355,26 @@ import UpdateMachine
     #expect(desk.isQuiet)
   }
 
+  /// Version 3 did not show what is in channels that the user has left.
+  @Test func `lists of version 3 are asked for anew, and nothing else is lost`() throws {
+    var desk = try Desk()
+    desk.look(Desk.three, [Desk.message(1), Desk.historical(2)])
+    desk.look(Desk.everything, [Desk.message(1)])
+    let before = desk.account
+    let saved = SavedReplica(
+      before, QueueFinger(queue: QueueID("q"), lastEventID: 7), .unspoken)
+    var rows = try saved.storedRows.rows
+    rows[0].value[1] = 3
+    desk.account = try SavedReplica<ZulipAccount, QueueFinger>(stored: RowReader(rows)).model
+    #expect(desk.account.lists.narrows.isEmpty)
+    #expect(Array(desk.account.lists.messages) == Array(before.lists.messages))
+    let doubt = before.lists.doubt(about: MessageID(2))
+    #expect(desk.account.lists.doubt(about: MessageID(2)) == doubt)
+    #expect(desk.account.realm == before.realm)
+    desk.look(Desk.everything, [Desk.message(1)])
+    #expect(desk.list(Desk.everything) == "1 of [begin…end]")
+  }
+
   @Test func `a message that came in without a word is mended by the audit`() throws {
     var desk = try Desk()
     desk.look(Desk.everything, [])

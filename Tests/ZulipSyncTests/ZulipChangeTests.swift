@@ -302,6 +302,12 @@ import UpdateMachine
     #expect(
       try inverse(Edit(content: "x", topic: "Soup"))
         == Edit(content: "<p>9</p>", topic: "lunch"))
+    // It does not matter what is left in sight of it.
+    let account = try Self.account()
+    #expect(
+      ZulipChange.edit(Self.nine, Edit(channel: ChannelID(9))).inverse(from: account, to: account)
+        == .edit(Self.nine, Edit(channel: ChannelID(3))))
+    #expect(try inverse(Edit(content: "x", topic: "Soup"), .rendered) == nil)
     for moves in [Edit.Moves.later, .all] {
       var move = Edit(topic: "Soup")
       move.moves = moves

@@ -1,12 +1,12 @@
 public import UpdateMachine
 
 // Messages of places without events are not held. But lists that are not of one channel have them:
-// a message that the user has starred stays starred when he leaves its channel. So such a list
-// shows the copies that its pages bring, and what is known of the list says nothing of them
+// a message that the user has starred stays starred when the user leaves its channel. So such a
+// list shows the copies that its pages bring, and what is known of the list says nothing of them
 // (PartialKnowledge, R15).
 
 extension MessageStore {
-  /// Shows the copies that a page of a list has brought, in place of those that it lacks.
+  /// Shows the copies that a page of a list has brought, and no longer those that it lacks.
   @inlinable
   mutating func showCopies(
     of replay: Replay, in narrow: Narrow, _ interval: IDInterval<MessageID>
@@ -14,10 +14,9 @@ extension MessageStore {
     guard narrow.channel == nil, let listKey = listKey(of: narrow), let listed = lists[listKey]
     else { return }
     var lacked: [MessageID] = []
-    for (id, _) in listed.list.copied where interval.contains(id) {
-      let index = replay.firstIndex(of: id)
-      let isThere = index < replay.copies.count && replay.copies[index].held.message.id == id
-      if !isThere, replay.isUnnamed(id) { lacked.append(id) }
+    for (id, _) in listed.beside.ascending(from: interval.lowerEnd.id ?? MessageID(.min)) {
+      guard interval.contains(id) else { break }
+      if !replay.hasCopy(of: id), replay.isUnnamed(id) { lacked.append(id) }
     }
     let new = replay.copies.filter {
       isShownAsCopy($0.held.message) && !replay.contradictsItself(about: $0.held.message.id)
@@ -34,10 +33,11 @@ extension MessageStore {
   mutating func showCopies(of replay: Replay, _ id: MessageID) {
     let copy = replay.copies.first
     if let copy, !isShownAsCopy(copy.held.message) { return }
+    if copy == nil, !replay.isUnnamed(id) { return }
     forEachList(
       in: ListKey.all(of: nil),
       where: { listed in
-        if listed.list.copied.contains(id) { return true }
+        if listed.beside.contains(id) { return true }
         guard let copy else { return false }
         return listed.narrow.verdict(on: PartialMessage(copy.held.message)) == .yes
       },
@@ -56,9 +56,9 @@ extension MessageStore {
   @inlinable
   mutating func changeCopies(_ touch: Touch, of id: MessageID) {
     forEachList(
-      in: ListKey.all(of: nil), where: { $0.list.copied.contains(id) },
+      in: ListKey.all(of: nil), where: { $0.beside.contains(id) },
       { listed in
-        guard let message = listed.copies[id] else { return }
+        guard let message = listed.beside[id] else { return }
         var copy = Replay.Copy(held: Held(message), doubt: [])
         copy.take(touch)
         listed.show(copy)
@@ -69,15 +69,23 @@ extension MessageStore {
   @inlinable
   mutating func changeAllCopies(_ flags: MessageFlags, _ isSet: Bool) {
     forEachList(
-      in: ListKey.all(of: nil), where: { !$0.list.copied.isEmpty },
+      in: ListKey.all(of: nil), where: { !$0.beside.isEmpty },
       { listed in
-        for (id, _) in listed.list.copied {
-          guard let message = listed.copies[id] else { continue }
+        for (_, message) in listed.beside {
           var copy = Replay.Copy(held: Held(message), doubt: [])
           copy.held.message.flags.assign(flags, isSet)
           listed.show(copy)
         }
       })
+  }
+}
+
+extension MessageStore.Replay {
+  /// Whether the page brought a message that is still there.
+  @inlinable
+  func hasCopy(of id: MessageID) -> Bool {
+    let index = firstIndex(of: id)
+    return index < copies.count && copies[index].held.message.id == id
   }
 }
 
@@ -89,18 +97,13 @@ extension MessageStore.Listed {
     guard narrow.verdict(on: PartialMessage(message, doubt: copy.doubt)) != .no else {
       return removeCopy(message.id)
     }
-    copies[message.id] = message
+    beside[message.id] = message
     list.insertCopy(message.id)
   }
 
-  /// The copies that it shows beside what is held, in ascending order.
-  @inlinable
-  var shownCopies: [ChatMessage<Narrow.Content>] { list.copied.compactMap { copies[$0.key] } }
-
   @inlinable
   mutating func removeCopy(_ id: MessageID) {
-    guard list.copied.contains(id) else { return }
+    guard beside.removeValue(forKey: id) != nil else { return }
     list.remove(id)
-    copies.removeValue(forKey: id)
   }
 }

@@ -3,7 +3,7 @@ public import UpdateMachine
 // Two comparisons for checkers. `isSame` says whether two stores hold and know the same. The digest
 // lets the explorer recognise a state that it has visited, because two stores with the same digest
 // behave alike from here on. Counters that only grow enter it relative to now. What is only
-// displayed (former messages, copies from pages) does not enter it at all.
+// displayed (former messages, the content of copies) does not enter it at all.
 
 extension MessageStore {
   /// Whether both stores hold the same messages and know the same of their lists. O(differences).
@@ -36,6 +36,7 @@ extension MessageStore where Narrow: Storable, Narrow.Content: Storable {
       digest.fold(listed.list.historyLimit?.number ?? -1)
       digest.fold(UInt64(listed.list.ids.count))
       for (id, _) in listed.list.ids { digest.fold(id.number) }
+      for (id, _) in listed.list.copied { digest.fold(~id.number) }
     }
     for channel in followed { digest.fold(channel.number) }
     foldWhatIsOut(into: &digest)

@@ -68,8 +68,14 @@ extension MessageStore {
             let there = Touch.arrived(place).partialMessage(of: id)
             if listed.narrow.verdict(on: there) != .no { return }
           }
+          // A copy moves on to another place without events.
+          if let place, var copy = listed.beside[id] {
+            copy.place = place
+            return listed.show(Replay.Copy(held: Held(copy), doubt: []))
+          }
           listed.list.erase(id)
           listed.copies.removeValue(forKey: id)
+          listed.beside.removeValue(forKey: id)
           listed.closeHole(id)
         }
       }
@@ -83,6 +89,7 @@ extension MessageStore {
         where: { $0.list.speaks(of: id) || $0.list.hides(id) },
         { listed in
           listed.list.remove(id)
+          listed.beside.removeValue(forKey: id)
           if listed.narrow.verdict(on: partialMessage) != .no { listed.mayHave(id) }
         })
     case .moved, .edited, .flagged, .reacted, .doubted:
@@ -195,7 +202,10 @@ extension MessageStore {
           guard let message = held[id]?.message else { continue }
           listed.decide(PartialMessage(message), doubt: doubts[id] ?? [])
         }
-        if listed.narrow.verdict(on: anyone) != .no { listed.list.forgetAll() }
+        if listed.narrow.verdict(on: anyone) != .no {
+          listed.list.forgetAll()
+          listed.beside = VersionedMap()
+        }
       })
   }
 
@@ -225,9 +235,7 @@ extension MessageStore {
   /// Returns a list that knows nothing. Its messages of the channel can still be read.
   @inlinable
   func forgotten(_ listed: Listed, in channel: ChannelID) -> Listed {
-    var next = Listed(narrow: listed.narrow)
-    next.list = PartialList(forgetting: listed.list)
-    next.copies = listed.copies
+    var next = Listed(forgetting: listed)
     for (id, present) in listed.list.ids {
       guard let message = held[id]?.message else { continue }
       if message.place.channel == channel {
@@ -267,6 +275,7 @@ extension MessageStore.Listed {
   @inlinable
   func shows(_ id: MessageID) -> Bool {
     list.ids.contains(id) || list.former?.ids.contains(id) ?? false || copies.contains(id)
+      || beside.contains(id)
   }
 
   /// Whether the narrow depends on any of these flags.
@@ -277,7 +286,7 @@ extension MessageStore.Listed {
   /// unknown.
   @inlinable
   mutating func decide(_ all: PartialMessage<Narrow.Content>, doubt: MessageFlags) {
-    if list.copied.contains(all.id) { copies.removeValue(forKey: all.id) }
+    beside.removeValue(forKey: all.id)
     if narrow.verdict(on: all) == .yes { list.insert(all.id) } else { list.remove(all.id) }
     guard !doubt.isEmpty else { return }
     var certain = all

@@ -28,7 +28,7 @@ extension MessageStore {
     @inlinable var lists: StoredTable { first.advanced(by: 4) }
     /// One row for each message of each list, without a value.
     @inlinable var places: StoredTable { first.advanced(by: 5) }
-    /// One row for each list that shows copies of places without events.
+    /// One row for each copy that a list shows of a place without events.
     @inlinable var copies: StoredTable { first.advanced(by: 6) }
   }
 
@@ -84,21 +84,6 @@ struct StoredList<Narrow: MessageNarrow & Storable>: Storable {
     knowledge = try bytes.take()
     historyLimit = try bytes.takeOptional()
   }
-}
-
-/// The copies that a list shows beside what is held.
-@usableFromInline
-struct StoredCopies<Content: Hashable & Sendable & Storable>: Storable {
-  @usableFromInline var messages: [ChatMessage<Content>]
-
-  @inlinable
-  init(messages: [ChatMessage<Content>]) { self.messages = messages }
-
-  @inlinable
-  func put(into bytes: inout ByteWriter) { bytes.put(messages) }
-
-  @inlinable
-  init(from bytes: inout ByteReader) throws(StoredFormError) { messages = try bytes.takeArray() }
 }
 
 /// The parts of a store that are in no other table.
@@ -181,16 +166,12 @@ extension MessageStore where Narrow: Storable, Content: Storable {
   /// Writes the copies that lists show beside what is held (R15).
   @inlinable
   func storeCopies(since old: MessageStore?, into rows: inout RowWriter, _ table: StoredTable) {
-    let differ = { (one: Listed, other: Listed) in
-      !one.list.copied.isIdentical(to: other.list.copied)
-        || !one.list.copied.isEmpty && !one.copies.isIdentical(to: other.copies)
-    }
+    let differ = { (one: Listed, other: Listed) in !one.beside.isIdentical(to: other.beside) }
     (old?.lists ?? VersionedMap()).compare(with: lists, where: differ) { listKey, old, new in
-      if let new, !new.list.copied.isEmpty {
-        rows.put(table, listKey.keyBytes, StoredCopies(messages: new.shownCopies).storedBytes)
-      } else if old?.list.copied.isEmpty == false {
-        rows.remove(table, listKey.keyBytes)
-      }
+      let prefix = listKey.keyBytes
+      rows.put(
+        table, new?.beside ?? VersionedMap(), since: old?.beside ?? VersionedMap(),
+        where: { $0 != $1 }, key: { prefix + $0.keyBytes }, value: { $0.storedBytes })
       return true
     }
   }
@@ -273,24 +254,30 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       lists.append((key: listKey, value: listed))
     }
     self.lists = VersionedMap(sorted: lists)
-    for row in rows[tables.copies] {
-      let listKey = try ListKey(keyBytes: row.key.bytes)
-      let stored = try StoredCopies<Content>(storedBytes: row.value)
-      guard self.lists.contains(listKey) else {
-        throw StoredFormError(expected: "the copies of an open list")
-      }
-      self.lists.modifyValue(forKey: listKey) { listed in
-        for message in stored.messages {
-          listed.copies[message.id] = message
-          listed.list.insertCopy(message.id)
-        }
-      }
-    }
+    try loadCopies(rows[tables.copies])
     if hasUnloaded, let newest {
       unloaded = Knowledge(IDInterval(from: .veryBeginning, to: .id(newest)))
     } else {
       try check()
       guard places.isEmpty else { throw StoredFormError(expected: "the places of open lists") }
+    }
+  }
+
+  @inlinable
+  mutating func loadCopies(
+    _ rows: ArraySlice<(key: StoredKey, value: [UInt8])>
+  ) throws(StoredFormError) {
+    for row in rows {
+      let listKey = try ListKey(keyBytes: Array(row.key.bytes.prefix(ListKey.keyLength)))
+      let id = try MessageID(keyBytes: Array(row.key.bytes.dropFirst(ListKey.keyLength)))
+      let message = try ChatMessage<Content>(storedBytes: row.value)
+      guard message.id == id, lists.contains(listKey) else {
+        throw StoredFormError(expected: "a copy in its own row")
+      }
+      lists.modifyValue(forKey: listKey) { listed in
+        listed.beside[id] = message
+        listed.list.insertCopy(id)
+      }
     }
   }
 

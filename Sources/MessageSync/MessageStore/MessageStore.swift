@@ -119,11 +119,22 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     @usableFromInline var list = PartialList<MessageID>()
     /// Copies from pages of messages that are not held. They may be out of date.
     @usableFromInline var copies = VersionedMap<MessageID, ChatMessage<Content>>()
+    /// The messages of `list.copied`: copies that are shown where the list is known (R15).
+    @usableFromInline var beside = VersionedMap<MessageID, ChatMessage<Content>>()
 
     @inlinable
     init(narrow: Narrow) {
       self.narrow = narrow
       reads = narrow.reads
+    }
+
+    /// A list that knows nothing, and shows the messages of another one as former.
+    @inlinable
+    init(forgetting other: Listed) {
+      self.init(narrow: other.narrow)
+      list = PartialList(forgetting: other.list)
+      copies = other.copies
+      for (id, message) in other.beside { copies[id] = message }
     }
   }
 
@@ -163,10 +174,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
     audit = Audit(counting: old.audit)
     lists = VersionedMap(
       sorted: old.lists.lazy.map { listKey, listed in
-        var next = Listed(narrow: listed.narrow)
-        next.list = PartialList(forgetting: listed.list)
-        next.copies = listed.copies
-        return (listKey, next)
+        (listKey, Listed(forgetting: listed))
       })
   }
 
@@ -216,7 +224,11 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
   @inlinable
   package func message(_ id: MessageID, in narrow: Narrow) -> ChatMessage<Content>? {
     if let message = held[id]?.message { return message }
-    if let listKey = listKey(of: narrow), let copy = lists[listKey]?.copies[id] { return copy }
+    if let listKey = listKey(of: narrow), let listed = lists[listKey],
+      let copy = listed.beside[id] ?? listed.copies[id]
+    {
+      return copy
+    }
     return former[id]?.message
   }
 
@@ -276,6 +288,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
       ids[id] = PartialList<MessageID>.Present()
     }
     listed.list.forgetAll()
+    listed.beside = VersionedMap()
     listed.list.hold(ids)
     lists[listKey] = listed
   }
@@ -289,6 +302,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
       { listed in
         listed.list.forget(id)
         listed.list.remove(id)
+        listed.beside.removeValue(forKey: id)
       })
     release(id)
     guard hasUnloaded else { return }

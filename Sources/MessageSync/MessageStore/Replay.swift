@@ -91,6 +91,8 @@ extension MessageStore {
       let index = firstIndex(of: id)
       let isThere = index < copies.count && copies[index].held.message.id == id
       switch touch {
+      case .gone(let place?) where isThere && !store.follows(copies[index].held.message.place):
+        copies[index].held.message.place = place  // A copy moves on to another place without events.
       case .gone:
         if isThere { copies.remove(at: index) }
         loose.removeAll { $0.id == id }

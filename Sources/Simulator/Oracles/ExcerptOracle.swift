@@ -22,6 +22,7 @@ package enum ExcerptOracle {
   ) -> String? {
     var ids: [Int64] = []
     for (id, _) in list.ids { ids.append(id.number) }
+    for (id, _) in list.copied { ids.append(id.number) }
     // The point up to which the rows leave nothing out.
     var end = IDInterval<MessageID>.Point.veryBeginning
     var isOpen = excerpt.reachesBeginning
@@ -29,10 +30,9 @@ package enum ExcerptOracle {
     var gaps = 0
     for row in excerpt.rows {
       switch row {
-      case .item(let id):
-        guard ids.contains(id.number), list.knowledge.contains(id) else {
-          return "\(id) is shown as known only where it is"
-        }
+      case .former(let id) where !list.knowledge.contains(id): break
+      case .item(let id), .former(let id):
+        if let complaint = complaint(about: row, list) { return complaint }
         guard IDInterval<MessageID>.Point.id(id) >= end else { return "rows are in order" }
         if isOpen, !isAll(from: end, to: .id(id), shown, ids, list) {
           return "nothing is left out before \(id)"
@@ -50,10 +50,6 @@ package enum ExcerptOracle {
         }
         end = after(gap.upperEnd)
         isOpen = true
-      case .former(let id):
-        if list.knowledge.contains(id), !list.copied.contains(id) || list.ids.contains(id) {
-          return "\(id) is former only where nothing is known"
-        }
       }
     }
     if excerpt.reachesEnd {
@@ -66,6 +62,19 @@ package enum ExcerptOracle {
       return "the oldest row is the first"
     }
     return complaint(about: excerpt, of: window, shown.count, gaps, list)
+  }
+
+  /// A row that is not beside a gap is a held one, or a copy of which no events come (R15).
+  private static func complaint(
+    about row: ListExcerpt<MessageID>.Row, _ list: PartialList<MessageID>
+  ) -> String? {
+    switch row {
+    case .item(let id) where !list.ids.contains(id) || !list.knowledge.contains(id):
+      "\(id) is shown as known only where it is"
+    case .former(let id) where list.ids.contains(id) || !list.copied.contains(id):
+      "\(id) is former only where nothing is known"
+    case .item, .former, .gap: nil
+    }
   }
 
   /// Checks that whatever is missing is asked for, and that what is asked for is shown as a gap.
@@ -84,7 +93,7 @@ package enum ExcerptOracle {
     if gaps > 0 { return "a gap is asked for" }
     guard let point = window.anchor.point else { return "the first unread is asked for" }
     let older = excerpt.rows.count {
-      $0.number.map { IDInterval<MessageID>.Point.id($0) < point } ?? false
+      $0.number(in: list).map { IDInterval<MessageID>.Point.id($0) < point } ?? false
     }
     if older < Int(window.before), !excerpt.reachesBeginning {
       return "\(window.before) rows before \(window.anchor), or the beginning"
@@ -108,7 +117,7 @@ package enum ExcerptOracle {
     guard limit < MessageID(.max), window.anchor.point != nil else { return nil }
     let from = start(of: window, list)
     let newer = excerpt.rows.count {
-      $0.number.map { IDInterval<MessageID>.Point.id($0) >= from } ?? false
+      $0.number(in: list).map { IDInterval<MessageID>.Point.id($0) >= from } ?? false
     }
     if newer < Int(window.after), !excerpt.reachesEnd {
       return "\(window.after) rows from \(window.anchor) on, or the end"
@@ -169,8 +178,12 @@ package enum ExcerptOracle {
 }
 
 extension ListExcerpt<MessageID>.Row {
-  /// `nil` for a gap, or for a row that no longer exists.
-  fileprivate var number: MessageID? {
-    if case .item(let id) = self { id } else { nil }
+  /// `nil` for a gap, or for a row that is beside one and may no longer exist.
+  fileprivate func number(in list: PartialList<MessageID>) -> MessageID? {
+    switch self {
+    case .item(let id): id
+    case .former(let id): list.knowledge.contains(id) ? id : nil
+    case .gap: nil
+    }
   }
 }

@@ -194,20 +194,23 @@ extension SyncClient {
     return model.lists.unloaded(under: window, of: narrow)
   }
 
-  /// The rows that pending changes need. At most a batch's worth: after a load they are asked for
-  /// again.
+  /// The rows that the oldest pending changes need. Not of all: this is asked at each step, and
+  /// who has changed so much offline does not see all of it.
   @inlinable
   func rowsUnderChanges() -> [RowQuery] {
     guard Change.isPossible, case .model(let model) = _holding, let outbox = _local?.outbox else {
       return []
     }
     var queries: [RowQuery] = []
-    for pending in outbox.queue {
+    for pending in outbox.queue.prefix(SyncClient.changesShown) {
       queries += model.unloaded(under: pending.change)
-      if queries.count >= 100 { break }
     }
     return queries
   }
+
+  /// For how many pending changes rows are loaded.
+  @inlinable
+  static var changesShown: Int { 32 }
 
   /// The rows to read now.
   @inlinable

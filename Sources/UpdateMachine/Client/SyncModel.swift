@@ -116,8 +116,9 @@ public protocol SyncModel<Event, Snapshot>: Sendable {
   /// applied. Called again after a load, until it returns none.
   func unloaded(under events: [Event]) -> [RowQuery]
 
-  /// Returns the rows that must be loaded before a change of the user's shows what it does; none:
-  /// it shows. The change may be applied before, and is applied again once they are loaded.
+  /// Returns the rows to load so that a pending change shows; none: it shows as it can. The change
+  /// may be applied before, and is applied again once they are loaded. What is not asked for shows
+  /// when it is loaded for another reason.
   func unloaded(under change: Change) -> [RowQuery]
 
   /// Loads rows that were asked for, and changes nothing else. Rows that are loaded already are

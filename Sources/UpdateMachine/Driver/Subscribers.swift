@@ -197,6 +197,8 @@
     /// Publishes the present state to observers.
     func publish() {
       guard observers.count > 0 else { return }
+      let state = state
+      claimTold = state.freshness.claim
       observers.publish(state)
       setAlarm()
     }
@@ -225,7 +227,8 @@
     func alarmRang(_ operation: OperationID) {
       guard alarm?.operation == operation else { return }
       alarm = nil
-      publish()
+      // The sleep may have been set for an earlier moment than the one that counts now.
+      if client.freshness(at: clock.now).claim == claimTold { setAlarm() } else { publish() }
     }
   }
 

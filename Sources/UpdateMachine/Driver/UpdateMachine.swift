@@ -87,6 +87,8 @@
     let modelQueries = QuerySubscribers<Origin.Model>()
     /// Counts the changes of the model.
     var modelVersion: UInt64 = 0
+    /// The claim that observers were told last.
+    var claimTold: Freshness.Claim?
     /// The sleep until freshness changes by itself.
     var alarm: (operation: OperationID, at: Moment)?
     /// Raised by windows that lose their reader, and heard while `run()` goes on.

@@ -85,9 +85,9 @@ extension PartialList {
     while side.wants.count <= PartialList.gapsMaximum {
       let unloaded = unloaded(way, from: next, interval)
       let loaded = unloaded.map { interval.before($0, way) } ?? interval
-      let taken = take(way, ids, from: next, loaded, left)
-      side.rows += withCopies(way, taken, from: next, loaded, atMost: rows)
-      left -= Int64(taken.ids.count)
+      let taken = takeRows(way, from: next, loaded, left)
+      side.rows += taken.rows
+      left -= Int64(taken.rows.count)
       if let unloaded, taken.isAll {
         // One more than is shown, to see whether that was the last.
         side.unloaded.append(
@@ -172,25 +172,26 @@ extension PartialList {
     return (taken, true)
   }
 
-  /// The rows taken from an interval, with the copies among them. Behind the last row there are
-  /// copies only if there is no further row in the interval.
+  /// Returns the next rows of an interval, held ones and copies, and whether those are all of them.
   @inlinable
-  func withCopies(
-    _ way: Side.Way, _ taken: (ids: [ID], isAll: Bool), from first: ID?,
-    _ interval: IDInterval<ID>?,
-    atMost most: Int64
-  ) -> [ListExcerpt<ID>.Row] {
-    let rows = taken.ids.map { ListExcerpt<ID>.Row.item($0) }
-    guard !copied.isEmpty else { return rows }
-    var all: [ListExcerpt<ID>.Row] = []
-    var left = taken.ids[...]
-    let isNext = { (one: ID, other: ID) in way == .older ? one > other : one < other }
-    for id in take(way, copied, from: first, interval, most).ids {
-      while let item = left.first, isNext(item, id) { all.append(.item(left.removeFirst())) }
-      if left.isEmpty, !taken.isAll { break }
-      all.append(.former(id))
+  func takeRows(
+    _ way: Side.Way, from first: ID?, _ interval: IDInterval<ID>?, _ most: Int64
+  ) -> (rows: [ListExcerpt<ID>.Row], isAll: Bool) {
+    let held = take(way, ids, from: first, interval, most)
+    guard !copied.isEmpty else { return (held.ids.map { .item($0) }, held.isAll) }
+    let copies = take(way, copied, from: first, interval, most)
+    var rows: [ListExcerpt<ID>.Row] = []
+    var left = held.ids[...]
+    for id in copies.ids {
+      while let item = left.first, way == .older ? item > id : item < id {
+        rows.append(.item(left.removeFirst()))
+      }
+      rows.append(.former(id))
     }
-    return all + left.map { .item($0) }
+    for id in left { rows.append(.item(id)) }
+    // Behind the last row of one kind there may be more of it than was taken.
+    guard rows.count > Int(most) else { return (rows, held.isAll && copies.isAll) }
+    return (Array(rows.prefix(Int(most))), false)
   }
 
   @inlinable

@@ -67,13 +67,8 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   @inlinable
   package init(forgetting other: PartialList) {
     let isWorthMore = !other.knowledge.isEmpty || other.former == nil
-    guard isWorthMore else {
-      _former = other.former
-      return
-    }
-    var ids = other.ids
-    for (id, _) in other.copied { ids[id] = Present() }
-    _former = Former(ids: ids, knowledge: other.knowledge)
+    _former = isWorthMore ? Former(ids: other.ids, knowledge: other.knowledge) : other.former
+    for (id, _) in other.copied { _former?.ids[id] = Present() }
   }
 
   /// Creates a list that never knows anything, and shows these rows as former.
@@ -282,8 +277,8 @@ public enum PageWant<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   @usableFromInline package enum Row: BitwiseCopyable, Hashable, Sendable {
     /// A held row. Between two of them without a gap there is no other.
     case item(ID)
-    /// A row that was in the list formerly, and may no longer be. Beside a gap, or one of which no
-    /// events come (``PartialList/copied``). It does not count as one of the rows asked for.
+    /// A row that was in the list formerly, and may no longer be, beside a gap; or one of which no
+    /// events come (``PartialList/copied``).
     case former(ID)
     /// A span that is not known.
     case gap(IDInterval<ID>)

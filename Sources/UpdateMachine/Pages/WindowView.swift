@@ -24,8 +24,7 @@ public struct WindowView<Lists: PartialLists>: Hashable, Sendable {
     /// A held item. Between two of them without a gap there is no other.
     case item(Lists.Item)
     /// An item that was in the list formerly, is in a snapshot, or is one of which no events come,
-    /// and so may no longer be in the list. With its content, if that is still there. It does not
-    /// count as one of the rows asked for.
+    /// and so may no longer be in the list. With its content, if that is still there.
     case former(Lists.ID, Lists.Item?)
     /// A span that is not known.
     case gap(IDInterval<Lists.ID>)

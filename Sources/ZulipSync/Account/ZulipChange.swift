@@ -177,8 +177,7 @@ extension ZulipChange: Mutation {
       let new = after.myStatus
       return text == new.text && emoji == new.emoji ? nil : .status(text, emoji)
     case .edit(let id, let edit):
-      guard let old = before.lists[id], let new = after.lists[id] else { return nil }
-      return edit.inverse(from: old, to: new).map { .edit(id, $0) }
+      return before.lists[id].flatMap { edit.inverse(from: $0) }.map { .edit(id, $0) }
     case .send, .delete: return nil
     }
   }
@@ -206,21 +205,19 @@ extension ZulipChange: CustomStringConvertible, CustomReflectable {
 extension ZulipConnection.Edit {
   var isMove: Bool { topic != nil || channel != nil }
 
-  /// The edit that takes this one back; `nil`: there is none, or nothing has changed.
-  fileprivate func inverse(
-    from old: ChatMessage<ZulipContent>, to new: ChatMessage<ZulipContent>
-  ) -> ZulipConnection.Edit? {
+  /// The edit that takes this one back; `nil`: there is none, or nothing changes.
+  fileprivate func inverse(from old: ChatMessage<ZulipContent>) -> ZulipConnection.Edit? {
     var inverse = ZulipConnection.Edit()
-    if old.content != new.content {
+    if let content {
       guard old.content.form == .raw else { return nil }
-      inverse.content = old.content.text
+      if content != old.content.text { inverse.content = old.content.text }
     }
     if isMove {
-      guard moves == .one, case .channel(let channel, let topic) = old.place,
-        case .channel(let newChannel, let newTopic) = new.place
-      else { return nil }
-      if channel != newChannel { inverse.channel = channel }
-      if topic.text != newTopic.text { inverse.topic = topic.text }
+      guard moves == .one, case .channel(let oldChannel, let oldTopic) = old.place else {
+        return nil
+      }
+      if let channel, channel != oldChannel { inverse.channel = oldChannel }
+      if let topic, topic != oldTopic.text { inverse.topic = oldTopic.text }
     }
     return inverse.content != nil || inverse.isMove ? inverse : nil
   }

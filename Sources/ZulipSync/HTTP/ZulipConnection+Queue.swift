@@ -74,6 +74,10 @@ extension ZulipConnection {
     return terms
   }
 
+  /// How long a waiting poll may wait for a rate limit. It is in no hurry, and its deadline is twice
+  /// as far away as the server's own sign of life.
+  private static let pollPatience: TimeSpan = .seconds(20)
+
   /// `GET /events`: fetches the events after a finger, which acknowledges all events up to it.
   /// - Parameters:
   ///   - finger: the position up to which every event was applied.
@@ -89,8 +93,10 @@ extension ZulipConnection {
     form.add("last_event_id", .number(finger.lastEventID))
     if !waits { form.add("dont_block", true) }
     let usual = waits ? settings.pollDeadline : settings.deadline
-    return try await ask(.get, "events", form, within: deadline ?? usual) {
-      answer throws(ZulipError) in
+    return try await ask(
+      .get, "events", form, within: deadline ?? usual,
+      patience: waits ? ZulipConnection.pollPatience : nil
+    ) { answer throws(ZulipError) in
       var batch = try ZulipEvents(answer).batch
       batch.queue = answer.fields["queue_id"]?.text.map { QueueID($0) }
       return batch

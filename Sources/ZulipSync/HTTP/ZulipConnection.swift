@@ -25,8 +25,8 @@ public import UpdateMachine
 /// retries: that is up to the machine, or the app.
 ///
 /// **Rate limits.** After the server has refused a request because there were too many, the next
-/// ones are sent one at a time, at the pace that it asked for. One that would have to wait longer
-/// than a fifth of its own time is refused here, and does not leave.
+/// ones leave one after the other, at the pace that it asked for. One that would have to wait longer
+/// than 3 s (a waiting poll 20 s) is refused here, and does not leave.
 ///
 /// **Time.** Each request has a deadline for its whole answer. At the deadline, or when the task is
 /// cancelled, the connection is closed and the request ends at once.
@@ -130,26 +130,31 @@ public final class ZulipConnection: Sendable {
   /// - Parameters:
   ///   - path: the path below `/api/v1/`.
   ///   - limit: the most bytes of the answer's body; `nil` means ``ZulipSettings/answerLimit``.
+  ///   - patience: how long it may wait for a rate limit; `nil` means 3 s.
   ///   - read: decodes a success.
   @concurrent
   func ask<Value: Sendable>(
     _ method: Method, _ path: String, _ form: ZulipForm = ZulipForm(), limit: Int? = nil,
-    within deadline: TimeSpan? = nil,
+    within deadline: TimeSpan? = nil, patience: TimeSpan? = nil,
     _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
-    try await send(request(method, path, form), limit: limit, within: deadline, read)
+    try await send(
+      request(method, path, form), limit: limit, within: deadline, patience: patience, read)
   }
 
   /// Sends a request that is ready, and reads the answer off the caller's actor.
-  /// - Parameter progress: hears how much of the body was sent.
+  /// - Parameters:
+  ///   - patience: how long it may wait for a rate limit; `nil` means 3 s.
+  ///   - progress: hears how much of the body was sent.
   @concurrent
   func send<Value: Sendable>(
     _ request: URLRequest, limit: Int? = nil, within deadline: TimeSpan? = nil,
-    progress: ZulipProgress? = nil,
+    patience: TimeSpan? = nil, progress: ZulipProgress? = nil,
     _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
     do throws(ZulipFailure) {
-      return try await answer(to: request, limit: limit, within: deadline, progress, read)
+      return try await answer(
+        to: request, limit: limit, within: deadline, patience: patience, progress, read)
     } catch {
       failures.note(error)
       throw error
@@ -157,20 +162,19 @@ public final class ZulipConnection: Sendable {
   }
 
   private func answer<Value: Sendable>(
-    to request: URLRequest, limit: Int?, within deadline: TimeSpan?, _ progress: ZulipProgress?,
-    _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
+    to request: URLRequest, limit: Int?, within deadline: TimeSpan?, patience: TimeSpan?,
+    _ progress: ZulipProgress?, _ read: @Sendable (ZulipReading) throws(ZulipError) -> Value
   ) async throws(ZulipFailure) -> Value {
     guard !Task.isCancelled else { throw ZulipFailure(.unreachable, .cancelled, hasLeft: false) }
-    let deadline = deadline ?? settings.deadline
     let isPoll = request.url?.path.hasSuffix("/api/v1/events") ?? false
-    let waited = try await limits.enter(
-      isPoll: isPoll, patience: .milliseconds(deadline.milliseconds / ZulipConnection.patience))
+    let period = try await limits.enter(
+      isPoll: isPoll, patience: patience ?? ZulipConnection.patience)
     let ending = await transport.send(
-      request, limit: limit ?? settings.answerLimit,
-      within: .milliseconds(deadline.milliseconds - waited.milliseconds), progress: progress)
+      request, limit: limit ?? settings.answerLimit, within: deadline ?? settings.deadline,
+      progress: progress)
     switch ending {
     case .answered(let answer):
-      let fields = try fields(of: answer, isPoll: isPoll)
+      let fields = try fields(of: answer, isPoll: isPoll, in: period)
       do throws(ZulipError) {
         return try read(ZulipReading(fields, path: ""))
       } catch {
@@ -182,19 +186,20 @@ public final class ZulipConnection: Sendable {
     }
   }
 
-  /// Which part of its time a request may wait for a rate limit.
-  private static let patience: Int64 = 5
+  /// How long a request may wait for a rate limit. All deadlines of a machine are longer, so that
+  /// it never gives up what has not left.
+  private static let patience: TimeSpan = .seconds(3)
 
   /// Returns the fields of a success, and notes what any answer says of a rate limit.
   private func fields(
-    of answer: ZulipAnswer, isPoll: Bool
+    of answer: ZulipAnswer, isPoll: Bool, in period: UInt64
   ) throws(ZulipFailure) -> ZulipFields {
     do throws(ZulipFailure) {
       let fields = try answer.fields(at: clock.wallTime)
-      limits.answered(isPoll: isPoll, nil, left: answer.left)
+      limits.answered(isPoll: isPoll, in: period, nil, left: answer.left)
       return fields
     } catch {
-      limits.answered(isPoll: isPoll, error.failure, left: answer.left)
+      limits.answered(isPoll: isPoll, in: period, error.failure, left: answer.left)
       throw error
     }
   }

@@ -2,8 +2,7 @@ import LoopbackServer
 import MessageSync
 import SyncProtocols
 import Testing
-import UpdateMachine
-
+@testable import UpdateMachine
 @testable import ZulipSync
 
 /// Tests the pace of requests once the server has refused one because there were too many.
@@ -137,30 +136,85 @@ import UpdateMachine
     }
   }
 
+  /// Lets a request through, which must be its turn. Returns its period.
+  private func enter(_ limit: inout ZulipRateLimit, at moment: Int64) -> UInt64 {
+    guard case .now(let period) = limit.enter(at: .ms(moment)) else {
+      Issue.record("not yet at \(moment)")
+      return 0
+    }
+    return period
+  }
+
   @Test func `the pace ends when more requests are left, or the server does not say`() {
     for left in [1, nil] {
       var limit = ZulipRateLimit()
-      #expect(limit.enter(at: .ms(0)) == nil)
-      limit.refused(for: .seconds(3), at: .ms(0))
-      #expect(limit.enter(at: .ms(0)) == .ms(3_000))
-      #expect(limit.enter(at: .ms(3_000)) == nil)
-      #expect(limit.enter(at: .ms(3_000)) == .ms(6_000), "one at a time")
-      limit.answered(left: 0)
-      #expect(limit.enter(at: .ms(5_999)) == .ms(6_000))
-      limit.answered(left: left)
-      #expect(limit.enter(at: .ms(5_999)) == nil)
+      let first = enter(&limit, at: 0)
+      limit.refused(for: .seconds(3), in: first, at: .ms(0))
+      #expect(limit.enter(at: .ms(0)) == .later(.ms(3_000)))
+      let second = enter(&limit, at: 3_000)
+      #expect(limit.enter(at: .ms(3_000)) == .later(.ms(6_000)), "one after the other")
+      limit.answered(left: 0, in: second)
+      #expect(limit.enter(at: .ms(5_999)) == .later(.ms(6_000)))
+      // What left before the refusal tells nothing, however late its answer is.
+      limit.answered(left: left, in: first)
+      #expect(limit.enter(at: .ms(5_999)) == .later(.ms(6_000)))
+      limit.answered(left: left, in: second)
+      _ = enter(&limit, at: 5_999)
     }
   }
 
   @Test func `no wait of a server is kept to for ever`() {
     for (wait, opens, pace) in [
       (TimeSpan?.none, 1_000, 1_000), (.seconds(54), 54_000, 10_000), (.forever, 60_000, 10_000),
-      (.milliseconds(-5), 0, 0), (.milliseconds(182), 182, 182),
+      (.milliseconds(-5), 0, 1_000), (.milliseconds(182), 182, 1_000),
     ] as [(TimeSpan?, Int64, Int64)] {
       var limit = ZulipRateLimit()
-      limit.refused(for: wait, at: .ms(0))
-      #expect(limit.enter(at: .ms(0)) == (opens == 0 ? nil : .ms(opens)))
+      limit.refused(for: wait, in: enter(&limit, at: 0), at: .ms(0))
+      if opens > 0 { #expect(limit.enter(at: .ms(0)) == .later(.ms(opens))) }
       #expect(limit.pace == .milliseconds(pace))
+    }
+  }
+
+  @Test func `a pace that is too quick is doubled, once for each that kept to it`() {
+    var limit = ZulipRateLimit()
+    let burst = enter(&limit, at: 0)
+    for _ in 0..<5 { limit.refused(for: .milliseconds(200), in: burst, at: .ms(0)) }
+    #expect(limit.pace == .seconds(1))
+    limit.refused(for: .milliseconds(200), in: enter(&limit, at: 200), at: .ms(300))
+    #expect(limit.pace == .seconds(2))
+    limit.refused(for: .seconds(3), in: enter(&limit, at: 1_200), at: .ms(1_300))
+    #expect(limit.pace == .seconds(4))
+    for moment in [20_000, 40_000] as [Int64] {
+      limit.refused(for: .seconds(3), in: enter(&limit, at: moment), at: .ms(moment))
+    }
+    #expect(limit.pace == .seconds(10))
+  }
+
+  /// Otherwise the machine would give up a message that has not left, and would not know whether it
+  /// has.
+  @Test func `a message behind a refused page has not left, and is refused at once`() async throws {
+    let clock = LeapClock()
+    let answer: LoopbackServer.Answer = { _ in
+      .error(429, "RATE_LIMIT_HIT", #""retry-after":50"#)
+    }
+    try await serve(clock, answer) { connection in
+      let source = ZulipAccountSource(connection)
+      _ = await Ada.failure { () async throws(ZulipFailure) in
+        try await connection.message(MessageID(1), form: .raw)
+      }
+      let letter = ZulipChange.send(ZulipOutgoing(.channel(ChannelID(1), topic: "t"), "hello"))
+      let id = RequestID(incarnation: Incarnation(1), part: .outbox, number: 1)
+      let item = PushRequest<ZulipChange>.Item(
+        id: MutationID(1), ticket: MutationTicket(1), change: letter)
+      let push = PushRequest(
+        id: id, client: ClientID(1), knownRefusal: .none, voided: [], mutations: [item])
+      do throws(PushFailure) {
+        _ = try await source.push(push, at: nil)
+        Issue.record("it is refused")
+      } catch {
+        #expect(error.failure == .rateLimited(after: .seconds(50)) && !error.hasLeft)
+      }
+      #expect(clock.now == .ms(0), "nobody has waited")
     }
   }
 }
