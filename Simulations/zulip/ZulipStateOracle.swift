@@ -98,9 +98,33 @@ enum ZulipStateOracle {
         }
       }
     }
+    if let objection = drafts(state, realm) { return objection }
     let status = realm.settings.ofUsers.first { $0.user == ZulipTruth.me }?.status
     return compare(
       "status \(status?.text ?? "") \(status?.emojiName ?? "")", "status \(self.status(state))")
+  }
+
+  private static func drafts(_ state: ZulipState, _ realm: Realm) -> Objection? {
+    var (expected, found) = ("drafts", "drafts")
+    for draft in realm.settings.drafts(of: ZulipTruth.me) {
+      let place =
+        switch draft.place {
+        case .channel(let id, let topic): "\(id)/\(topic)"
+        case .direct(let members): "@\(members)"
+        case nil: ""
+        }
+      expected += " \(draft.id) \(draft.text) \(place) \(draft.time)"
+    }
+    for draft in state.drafts {
+      let place =
+        switch draft.recipient {
+        case .channel(let id, let topic): "\(id)/\(topic)"
+        case .direct(let users): "@\(Set(users.map(\.number) + [ZulipTruth.me]).sorted())"
+        case nil: ""
+        }
+      found += " \(draft.id.number) \(draft.content) \(place) \(draft.editedAt)"
+    }
+    return compare(expected, found)
   }
 
   /// The user's status: its text and its emoji.

@@ -81,6 +81,7 @@ extension ZulipTruth {
       let status = UserStatus(
         text, name: emoji?.name ?? "", code: emoji?.code ?? "", type: emoji?.type ?? "")
       return realm.announcing(.statusSet(user: ZulipTruth.me, status))
+    case .draft(let former, let draft): return try drafting(draft, inPlaceOf: former)
     case .react(let id, let emoji, let isSet):
       let message = try visible(id)
       guard emoji == ZulipTruth.wave else { throw ChangeRefusal("no such emoji") }
@@ -133,8 +134,50 @@ extension ZulipTruth {
     return event
   }
 
-  /// As the real server, answers with the ID of a message that was sent.
+  /// The event of a draft that is created, edited or deleted. One that the client has no ID for is
+  /// looked up by what it was.
+  private func drafting(
+    _ draft: ZulipDraft?, inPlaceOf former: ZulipDraft?
+  ) throws(ChangeRefusal) -> RealmEvent? {
+    let mine = realm.settings.drafts(of: ZulipTruth.me)
+    func find(_ named: ZulipDraft) -> RealmDraft? {
+      let id = named.id.number
+      return mine.first {
+        id > 0 ? $0.id == id : $0.text == named.content && $0.time == named.editedAt
+      }
+    }
+    let found = former.flatMap { find($0) }
+    guard let draft else {
+      return found.map { RealmEvent(.draftDeleted($0.id), to: [ZulipTruth.me]) }
+    }
+    if let former, found == nil {
+      if former.id.number <= 0, find(draft) != nil { return nil }
+      throw ChangeRefusal("no such draft")
+    }
+    let made = RealmDraft(
+      id: found?.id ?? realm.settings.lastDraftID + 1, user: ZulipTruth.me,
+      place: try place(of: draft), text: draft.content, at: draft.editedAt)
+    return RealmEvent(found == nil ? .draftsMade([made]) : .draftEdited(made), to: [ZulipTruth.me])
+  }
+
+  private func place(of draft: ZulipDraft) throws(ChangeRefusal) -> MessageLocation? {
+    switch draft.recipient {
+    case .channel(let id, let topic):
+      guard let channel = realm.channel(id.number),
+        !channel.isPrivate || channel.subscribers.contains(ZulipTruth.me)
+      else { throw ChangeRefusal("no such channel") }
+      return .channel(id.number, topic: topic)
+    case .direct(let users):
+      return .direct(Set(users.map(\.number) + [ZulipTruth.me]).sorted())
+    case nil: return nil
+    }
+  }
+
+  /// As the real server, answers with the ID of a message that was sent, or of a draft.
   package func created(by change: Change) -> Int64? {
+    if case .made(let event) = change, case .draftsMade(let drafts) = event.kind {
+      return drafts.first?.id
+    }
     guard case .made(let event) = change, case .message(let message, .some) = event.kind else {
       return nil
     }
