@@ -38,6 +38,9 @@ extension ZulipTruth {
     if case .send(let message) = change {
       return .made(try sending(message, as: "\(client.number).\(numbers.first ?? 0)"))
     }
+    if case .draft(nil, becomes: let draft?) = change {
+      return .made(try creating(draft, as: numbers.first ?? 0, of: client))
+    }
     guard let event = try event(by: change) else { return .unchanged }
     // It takes no changes of which the user's clients would not be told.
     guard announcement(of: .made(event)) != nil else { throw ChangeRefusal("out of sight") }
@@ -81,7 +84,8 @@ extension ZulipTruth {
       let status = UserStatus(
         text, name: emoji?.name ?? "", code: emoji?.code ?? "", type: emoji?.type ?? "")
       return realm.announcing(.statusSet(user: ZulipTruth.me, status))
-    case .draft(let former, let draft): return try drafting(draft, inPlaceOf: former)
+    case .draft(let former?, let draft): return try drafting(draft, inPlaceOf: former)
+    case .draft(nil, _): return nil  // Created and deleted again before it left.
     case .react(let id, let emoji, let isSet):
       let message = try visible(id)
       guard emoji == ZulipTruth.wave else { throw ChangeRefusal("no such emoji") }
@@ -134,10 +138,27 @@ extension ZulipTruth {
     return event
   }
 
-  /// The event of a draft that is created, edited or deleted. One that the client has no ID for is
-  /// looked up by what it was.
+  /// The event of a draft that is created. A second copy of what a user has made by hand is marked:
+  /// each text is of one change. To undo a deletion is to create its text once more.
+  private func creating(
+    _ draft: ZulipDraft, as ticket: Int64, of client: ClientID
+  ) throws(ChangeRefusal) -> RealmEvent {
+    var made = RealmDraft(
+      id: realm.settings.lastDraftID + 1, user: ZulipTruth.me, place: try place(of: draft),
+      text: draft.content, at: draft.editedAt)
+    let isByHand = draft.content.hasPrefix("\(ZulipUser.draftWord)\(client.number).\(ticket - 1).")
+    let drafts = realm.settings.drafts(of: ZulipTruth.me)
+    if isByHand, drafts.contains(where: { $0.text == made.text }) { made.text += ZulipTruth.again }
+    return RealmEvent(.draftsMade([made]), to: [ZulipTruth.me])
+  }
+
+  /// What ends the text of a draft that was created twice.
+  static var again: String { ", again" }
+
+  /// The event of a draft that is edited or deleted. One that the client has no ID for is looked up
+  /// by what it was.
   private func drafting(
-    _ draft: ZulipDraft?, inPlaceOf former: ZulipDraft?
+    _ draft: ZulipDraft?, inPlaceOf former: ZulipDraft
   ) throws(ChangeRefusal) -> RealmEvent? {
     let mine = realm.settings.drafts(of: ZulipTruth.me)
     func find(_ named: ZulipDraft) -> RealmDraft? {
@@ -146,18 +167,18 @@ extension ZulipTruth {
         id > 0 ? $0.id == id : $0.text == named.content && $0.time == named.editedAt
       }
     }
-    let found = former.flatMap { find($0) }
+    let found = find(former)
     guard let draft else {
       return found.map { RealmEvent(.draftDeleted($0.id), to: [ZulipTruth.me]) }
     }
-    if let former, found == nil {
+    guard var edited = found else {
       if former.id.number <= 0, find(draft) != nil { return nil }
       throw ChangeRefusal("no such draft")
     }
-    let made = RealmDraft(
-      id: found?.id ?? realm.settings.lastDraftID + 1, user: ZulipTruth.me,
-      place: try place(of: draft), text: draft.content, at: draft.editedAt)
-    return RealmEvent(found == nil ? .draftsMade([made]) : .draftEdited(made), to: [ZulipTruth.me])
+    edited.place = try place(of: draft)
+    edited.text = draft.content
+    edited.time = draft.editedAt
+    return RealmEvent(.draftEdited(edited), to: [ZulipTruth.me])
   }
 
   private func place(of draft: ZulipDraft) throws(ChangeRefusal) -> MessageLocation? {

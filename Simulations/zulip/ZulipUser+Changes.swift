@@ -55,7 +55,7 @@ extension ZulipUser {
     of id: MessageID, _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
   ) -> ZulipChange {
     let isSet = choices.happens(.users, 2, in: 3)
-    switch choices.draw(.users, below: 18) {
+    switch choices.draw(.users, below: 20) {
     case 10, 11: return .send(anyMessage(client, truth, &choices))
     case 12: return .read(choices.pick(.users, ZulipTruth.narrows), through: id)
     case 14:
@@ -67,7 +67,7 @@ extension ZulipUser {
       let text = choices.pick(.users, ["", "out", "in"])
       return .status(text, isSet ? ZulipTruth.wave : nil)
     case 13: return .subscribe(ChannelID(choices.draw(.users, in: Int64(1)...4)), isSet: isSet)
-    case 16, 17: return anyDraft(client, truth, &choices)
+    case 16, 17, 18, 19: return anyDraft(client, truth, &choices)
     case 0, 1, 2: return .flag([id], .starred, isSet: isSet)
     case 3, 4:
       // One who has read a message has often read all before it.
@@ -159,8 +159,9 @@ extension ZulipUser {
     {
       return objection
     }
-    if let view = client.local?.view.state.realm,
-      let objection = ZulipUser.objection(toDrafts: view, under: outbox)
+    if let view = client.local?.view,
+      let objection = ZulipUser.objection(
+        toDrafts: view.state.realm, over: view.confirmed.realm, under: outbox)
     {
       return objection
     }

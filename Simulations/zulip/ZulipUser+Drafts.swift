@@ -21,7 +21,7 @@ extension ZulipUser {
           nil, .direct([UserID(9)]), .direct([]), .channel(ChannelID(1), topic: "lunch"),
           .channel(ChannelID(4), topic: "soup"),
         ]),
-      "draft \(outbox?.client.number ?? 0).\(outbox?.newestTicket.number ?? 0)."
+      "\(ZulipUser.draftWord)\(outbox?.client.number ?? 0).\(outbox?.newestTicket.number ?? 0)."
         + "\(truth.changeCount)",
       at: truth.time)
     guard !seen.isEmpty, choices.happens(.users, 3, in: 4) else {
@@ -35,39 +35,47 @@ extension ZulipUser {
     return .draft(former, becomes: isEdit ? draft : nil)
   }
 
-  /// Each text is of one change. So two drafts with one text were created by one change. An undo
-  /// may create once more what was deleted, but it has deleted it first.
+  /// What the text of a draft begins with that a client has made.
+  static let draftWord = "draft "
+
+  /// Nobody has asked to create a draft again that may have arrived.
   static func objectionToCopiedDrafts(_ truth: ZulipTruth) -> UserObjection? {
     let drafts = truth.realm.settings.drafts(of: ZulipTruth.me)
-    let copy = drafts.first { one in
-      drafts.contains { $0.id < one.id && $0.text == one.text && $0.time == one.time }
-    }
-    return copy.map { UserObjection(.input, "it is created once", "\($0.text) again") }
+    let copy = drafts.first { $0.text.hasSuffix(ZulipTruth.again) }
+    return copy.map { UserObjection(.input, "it is created once", $0.text) }
   }
 
-  /// The last that was made of a draft shows, and shows once.
+  /// The confirmed drafts show with what the user has made of them since.
   static func objection(
-    toDrafts view: ZulipState, under outbox: Outbox<ZulipChange>
+    toDrafts view: ZulipState, over confirmed: ZulipState, under outbox: Outbox<ZulipChange>
   ) -> UserObjection? {
-    let shown = view.drafts
-    var last: [(object: String?, draft: ZulipDraft?)] = []
+    var expected = confirmed.drafts
     for pending in outbox.pending where pending.refusal == nil {
-      guard case .draft(let former, let draft) = pending.change, former != nil || draft != nil
-      else { continue }
-      last.removeAll { $0.object == pending.change.object }
-      last.append((pending.change.object, draft))
-      guard draft == nil, let former else { continue }
-      if shown.contains(where: { $0.id == former.id }) {
+      guard case .draft(let former, let draft) = pending.change else { continue }
+      if let former {
+        let place =
+          expected.firstIndex { $0.id == former.id } ?? expected.firstIndex { isSame($0, former) }
+        guard let place else {
+          return UserObjection(
+            .honesty, "what a change is about is there: \(former.content)", "\(outbox)")
+        }
+        expected.remove(at: place)
+      } else if let draft, expected.contains(where: { isSame($0, draft) }) {
         return UserObjection(
-          .honesty, "a deleted draft does not show", "\(former.content); \(outbox)")
+          .honesty, "what is there is not created: \(draft.content)", "\(outbox)")
       }
+      if let draft { expected.append(draft) }
     }
-    for draft in last.compactMap(\.draft) {
-      let count = shown.count { $0.content == draft.content && $0.editedAt == draft.editedAt }
-      if count == 1 { continue }
-      return UserObjection(
-        .honesty, "a draft shows once: \(draft.content)", "\(count) times; \(outbox)")
-    }
-    return nil
+    let (wanted, found) = (words(expected), words(view.drafts))
+    return wanted == found
+      ? nil : UserObjection(.honesty, "drafts \(wanted)", "\(found); \(outbox)")
+  }
+
+  private static func isSame(_ one: ZulipDraft, _ other: ZulipDraft) -> Bool {
+    one.content == other.content && one.editedAt == other.editedAt
+  }
+
+  private static func words(_ drafts: [ZulipDraft]) -> [String] {
+    drafts.map { "\($0.content) \($0.editedAt)" }.sorted()
   }
 }
