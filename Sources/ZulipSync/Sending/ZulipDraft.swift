@@ -51,7 +51,7 @@ extension ZulipState {
 
   /// Returns the draft of this ID, or else one that says the same.
   func draft(_ named: ZulipDraft) -> ZulipDraft? {
-    if let fields = object(ZulipKey(ZulipState.drafts, named.id.number)) {
+    if named.id.number != 0, let fields = object(ZulipKey(ZulipState.drafts, named.id.number)) {
       return ZulipDraft(fields, named.id.number, in: self)
     }
     return drafts.first { $0.isSame(as: named) }
