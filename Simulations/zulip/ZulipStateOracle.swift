@@ -180,14 +180,16 @@ enum ZulipStateOracle {
   }
 
   /// The newest message, and each conversation's. A deletion does not take them back.
-  /// One that was moved away in silence may be missing already: a register is no older than its
-  /// queue, and no event says how much newer it is.
+  /// One that was moved away in silence may be missing already, and one that the user cannot hear of
+  /// may be the newest once the user has reacted to it: a register is no older than its queue, and
+  /// no event says how much newer it is.
   private static func newest(
     _ state: ZulipState, _ truth: ZulipTruth, _ isUnheard: (MessageID) -> Bool
   ) -> Objection? {
     let newest = state["max_message_id"]?.number ?? 0
     let isMissing = newest < truth.newestSent && !isUnheard(MessageID(truth.newestSent))
-    if newest > truth.realm.lastMessageID || isMissing {
+    let isEarly = newest > truth.realm.lastMessageID && !isUnheard(MessageID(newest))
+    if isEarly || isMissing {
       return compare("the newest message is \(truth.newestSent)", "\(newest)")
     }
     for message in truth.realm.messages {
