@@ -30,6 +30,7 @@ extension APIServer {
         ["members": .array(realm.users.map { .object(realm.json($0)) })],
         note: "\(realm.users.count) users")
     case (_, ["users", "me"]): return .success(realm.json(user), note: user.name)
+    case (_, let path) where path[0] == "drafts": return try drafts(request, user, at: now)
     case (_, ["user_topics"]): return try setTopic(request, user, at: now)
     case (_, ["users", "me", "status"]): return try setStatus(request, user, at: now)
     case (_, ["users", "me", "presence"]):

@@ -17,6 +17,7 @@ package import UpdateMachine
 /// | changes since the last restart | 10,000 | it restarts, and forgets its queues |
 /// | events put into queues since then | 1,000,000 | the same |
 /// | letters of a text; of a topic | 10,000; 60 | they are cut, as at the real server |
+/// | drafts of all users | 1,000 | a new one is refused |
 /// | requests that wait | one for each queue | the older one ends, without events |
 package struct APIServer: Sendable {
   /// What `handle` says of a request.
@@ -144,6 +145,8 @@ package struct APIServer: Sendable {
     case "streams" where path.count == 2 && number(1): return ["GET"]
     case "streams", "get_stream_id": return path.count == 1 ? ["GET"] : nil
     case "user_topics": return path.count == 1 ? ["POST"] : nil
+    case "drafts" where path.count == 1: return ["GET", "POST"]
+    case "drafts" where path.count == 2 && number(1): return ["PATCH", "DELETE"]
     case "messages":
       switch path.count {
       case 1: return ["GET", "POST"]

@@ -46,13 +46,16 @@ extension Realm {
     }
     if wants("user_topic") { add(["user_topics": settings.topics(of: user.id)]) }
     if wants("user_status") { add(["user_status": settings.statuses]) }
+    if wants("drafts") {
+      add(["drafts": .array(settings.drafts(of: user.id).map { .object($0.json) })])
+    }
     for (type, fields) in Realm.empty where wants(type) { add(fields) }
     return state
   }
 
   /// Fields that never change here, by the type of event that would change them.
   private static let empty: [(String, JSONObject)] = [
-    ("alert_words", ["alert_words": []]), ("drafts", ["drafts": []]),
+    ("alert_words", ["alert_words": []]),
     ("saved_snippets", ["saved_snippets": []]), ("scheduled_messages", ["scheduled_messages": []]),
     ("muted_topics", ["muted_topics": []]), ("muted_users", ["muted_users": []]),
     ("custom_profile_fields", ["custom_profile_fields": [], "custom_profile_field_types": [:]]),

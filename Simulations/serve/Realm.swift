@@ -191,6 +191,9 @@ package struct Realm: ServerTruth {
       if let index = users.firstIndex(where: { $0.id == user }) { lastSeen[index] = wall }
     case .topicSet(let setting): settings.set(setting)
     case .statusSet(let user, let status): settings.set(status, of: user)
+    case .draftsMade(let drafts): for draft in drafts { settings.set(draft) }
+    case .draftEdited(let draft): settings.set(draft)
+    case .draftDeleted(let id): settings.deleteDraft(id)
     case .typing: break
     }
   }

@@ -19,6 +19,9 @@ package struct RealmEvent: Sendable {
     case channelDescribed(Int64, String)
     case topicSet(TopicSetting)
     case statusSet(user: Int64, UserStatus)
+    case draftsMade([RealmDraft])
+    case draftEdited(RealmDraft)
+    case draftDeleted(Int64)
   }
 
   /// The queue of the client that sent a message, and the client's name for the message.
@@ -99,6 +102,7 @@ package struct RealmEvent: Sendable {
     case .channelMade, .channelNamed, .channelDescribed: "stream"
     case .topicSet: "user_topic"
     case .statusSet: "user_status"
+    case .draftsMade, .draftEdited, .draftDeleted: "drafts"
     }
   }
 
@@ -112,7 +116,8 @@ package struct RealmEvent: Sendable {
       guard isFor, client.narrow.contains(message, for: client.user) else { return nil }
       return RealmEvent(.message(message, echo: echo?.queue == queue ? echo : nil), to: audience)
     case .edited, .deleted, .flagged, .reacted, .subscribed, .typing, .present, .userNamed,
-      .userActive, .channelMade, .channelNamed, .channelDescribed, .topicSet, .statusSet:
+      .userActive, .channelMade, .channelNamed, .channelDescribed, .topicSet, .statusSet,
+      .draftsMade, .draftEdited, .draftDeleted:
       return audience.contains(client.user) ? self : nil
     }
   }
@@ -195,6 +200,10 @@ extension RealmEvent {
     case .statusSet(let user, let status):
       fields = status.json(clears: true)
       fields["user_id"] = .integer(user)
+    case .draftsMade(let drafts):
+      fields = ["op": "add", "drafts": .array(drafts.map { .object($0.json) })]
+    case .draftEdited(let draft): fields = ["op": "update", "draft": .object(draft.json)]
+    case .draftDeleted(let id): fields = ["op": "remove", "draft_id": .integer(id)]
     }
     fields["type"] = .string(type)
     fields["id"] = .integer(id)

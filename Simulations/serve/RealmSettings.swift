@@ -60,12 +60,53 @@ package struct UserStatus: Hashable, Sendable {
   }
 }
 
-/// The settings of all users that a register tells.
+/// A message that a user has begun and not sent.
+package struct RealmDraft: Hashable, Sendable {
+  package var id: Int64
+  package var user: Int64
+  /// `nil`: the user has not said where it is to go.
+  package var place: MessageLocation?
+  package var text: String
+  /// When the user last edited it, in seconds of 1970, as the client said.
+  package var time: Int64
+
+  package init(id: Int64, user: Int64, place: MessageLocation?, text: String, at time: Int64) {
+    self.id = id
+    self.user = user
+    self.place = place
+    self.text = text
+    self.time = time
+  }
+
+  var json: JSONObject {
+    var fields: JSONObject = [
+      "id": .integer(id), "type": "", "to": [], "topic": "", "content": .string(text),
+      "timestamp": .integer(time),
+    ]
+    switch place {
+    case .channel(let channel, let topic):
+      fields["type"] = "stream"
+      fields["to"] = .integers([channel])
+      fields["topic"] = .string(topic)
+    case .direct(let members):
+      fields["type"] = "private"
+      fields["to"] = .integers(members.count == 1 ? members : members.filter { $0 != user })
+    case nil: break
+    }
+    return fields
+  }
+}
+
+/// The settings of all users that a register tells, and their drafts.
 package struct RealmSettings: Sendable {
   /// In the order in which they were made.
   package private(set) var topics: [TopicSetting] = []
   /// In ascending order of the users.
   package private(set) var ofUsers: [(user: Int64, status: UserStatus)] = []
+  /// Ascending by ID.
+  package private(set) var drafts: [RealmDraft] = []
+  /// The ID of the newest draft that there ever was.
+  package private(set) var lastDraftID: Int64 = 0
 
   /// The most topics that are set. Beyond it the oldest setting is forgotten.
   private static var topicMaximum: Int { 1000 }
@@ -82,6 +123,23 @@ package struct RealmSettings: Sendable {
     if status.isEmpty { return }
     ofUsers.append((user, status))
     ofUsers.sort { $0.user < $1.user }
+  }
+
+  /// Puts a draft in the place of the one with its ID, or adds it.
+  mutating func set(_ draft: RealmDraft) {
+    if let index = drafts.firstIndex(where: { $0.id == draft.id }) {
+      drafts[index] = draft
+    } else {
+      drafts.append(draft)
+      lastDraftID = max(lastDraftID, draft.id)
+    }
+  }
+
+  mutating func deleteDraft(_ id: Int64) { drafts.removeAll { $0.id == id } }
+
+  /// A user's drafts, the one that was edited last first.
+  package func drafts(of user: Int64) -> [RealmDraft] {
+    drafts.filter { $0.user == user }.sorted { ($0.time, $0.id) > ($1.time, $1.id) }
   }
 
   func topics(of user: Int64) -> JSONValue {

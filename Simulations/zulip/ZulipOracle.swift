@@ -70,6 +70,7 @@ package struct ZulipOracle: Sendable {
     switch event.kind {
     case .edited(let edit): unheard.formUnion((edit.move?.ids ?? []).map { MessageID($0) })
     case .deleted(let ids, _): unheard.formUnion(ids.map { MessageID($0) })
+    case .reacted(let id, _, _): unheard.insert(MessageID(id))
     default: break
     }
   }

@@ -98,9 +98,33 @@ enum ZulipStateOracle {
         }
       }
     }
+    if let objection = drafts(state, realm) { return objection }
     let status = realm.settings.ofUsers.first { $0.user == ZulipTruth.me }?.status
     return compare(
       "status \(status?.text ?? "") \(status?.emojiName ?? "")", "status \(self.status(state))")
+  }
+
+  private static func drafts(_ state: ZulipState, _ realm: Realm) -> Objection? {
+    var (expected, found) = ("drafts", "drafts")
+    for draft in realm.settings.drafts(of: ZulipTruth.me) {
+      let place =
+        switch draft.place {
+        case .channel(let id, let topic): "\(id)/\(topic)"
+        case .direct(let members): "@\(members)"
+        case nil: ""
+        }
+      expected += " \(draft.id) \(draft.text) \(place) \(draft.time)"
+    }
+    for draft in state.drafts {
+      let place =
+        switch draft.recipient {
+        case .channel(let id, let topic): "\(id)/\(topic)"
+        case .direct(let users): "@\(Set(users.map(\.number) + [ZulipTruth.me]).sorted())"
+        case nil: ""
+        }
+      found += " \(draft.id.number) \(draft.content) \(place) \(draft.editedAt)"
+    }
+    return compare(expected, found)
   }
 
   /// The user's status: its text and its emoji.
@@ -156,14 +180,16 @@ enum ZulipStateOracle {
   }
 
   /// The newest message, and each conversation's. A deletion does not take them back.
-  /// One that was moved away in silence may be missing already: a register is no older than its
-  /// queue, and no event says how much newer it is.
+  /// One that was moved away in silence may be missing already, and one that the user cannot hear of
+  /// may be the newest once the user has reacted to it: a register is no older than its queue, and
+  /// no event says how much newer it is.
   private static func newest(
     _ state: ZulipState, _ truth: ZulipTruth, _ isUnheard: (MessageID) -> Bool
   ) -> Objection? {
     let newest = state["max_message_id"]?.number ?? 0
     let isMissing = newest < truth.newestSent && !isUnheard(MessageID(truth.newestSent))
-    if newest > truth.realm.lastMessageID || isMissing {
+    let isEarly = newest > truth.realm.lastMessageID && !isUnheard(MessageID(newest))
+    if isEarly || isMissing {
       return compare("the newest message is \(truth.newestSent)", "\(newest)")
     }
     for message in truth.realm.messages {

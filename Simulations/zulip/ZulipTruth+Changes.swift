@@ -38,6 +38,9 @@ extension ZulipTruth {
     if case .send(let message) = change {
       return .made(try sending(message, as: "\(client.number).\(numbers.first ?? 0)"))
     }
+    if case .draft(nil, becomes: let draft?) = change {
+      return .made(try creating(draft, as: numbers.first ?? 0, of: client))
+    }
     guard let event = try event(by: change) else { return .unchanged }
     // It takes no changes of which the user's clients would not be told.
     guard announcement(of: .made(event)) != nil else { throw ChangeRefusal("out of sight") }
@@ -81,6 +84,8 @@ extension ZulipTruth {
       let status = UserStatus(
         text, name: emoji?.name ?? "", code: emoji?.code ?? "", type: emoji?.type ?? "")
       return realm.announcing(.statusSet(user: ZulipTruth.me, status))
+    case .draft(let former?, let draft): return try drafting(draft, inPlaceOf: former)
+    case .draft(nil, _): return nil  // Created and deleted again before it left.
     case .react(let id, let emoji, let isSet):
       let message = try visible(id)
       guard emoji == ZulipTruth.wave else { throw ChangeRefusal("no such emoji") }
@@ -133,8 +138,67 @@ extension ZulipTruth {
     return event
   }
 
-  /// As the real server, answers with the ID of a message that was sent.
+  /// The event of a draft that is created. A second copy of what a user has made by hand is marked:
+  /// each text is of one change. To undo a deletion is to create its text once more.
+  private func creating(
+    _ draft: ZulipDraft, as ticket: Int64, of client: ClientID
+  ) throws(ChangeRefusal) -> RealmEvent {
+    var made = RealmDraft(
+      id: realm.settings.lastDraftID + 1, user: ZulipTruth.me, place: try place(of: draft),
+      text: draft.content, at: draft.editedAt)
+    let isByHand = draft.content.hasPrefix("\(ZulipUser.draftWord)\(client.number).\(ticket - 1).")
+    let drafts = realm.settings.drafts(of: ZulipTruth.me)
+    if isByHand, drafts.contains(where: { $0.text == made.text }) { made.text += ZulipTruth.again }
+    return RealmEvent(.draftsMade([made]), to: [ZulipTruth.me])
+  }
+
+  /// What ends the text of a draft that was created twice.
+  static var again: String { ", again" }
+
+  /// The event of a draft that is edited or deleted. One that the client has no ID for is looked up
+  /// by what it was.
+  private func drafting(
+    _ draft: ZulipDraft?, inPlaceOf former: ZulipDraft
+  ) throws(ChangeRefusal) -> RealmEvent? {
+    let mine = realm.settings.drafts(of: ZulipTruth.me)
+    func find(_ named: ZulipDraft) -> RealmDraft? {
+      let id = named.id.number
+      return mine.first {
+        id > 0 ? $0.id == id : $0.text == named.content && $0.time == named.editedAt
+      }
+    }
+    let found = find(former)
+    guard let draft else {
+      return found.map { RealmEvent(.draftDeleted($0.id), to: [ZulipTruth.me]) }
+    }
+    guard var edited = found else {
+      if former.id.number <= 0, find(draft) != nil { return nil }
+      throw ChangeRefusal("no such draft")
+    }
+    edited.place = try place(of: draft)
+    edited.text = draft.content
+    edited.time = draft.editedAt
+    return RealmEvent(.draftEdited(edited), to: [ZulipTruth.me])
+  }
+
+  private func place(of draft: ZulipDraft) throws(ChangeRefusal) -> MessageLocation? {
+    switch draft.recipient {
+    case .channel(let id, let topic):
+      guard let channel = realm.channel(id.number),
+        !channel.isPrivate || channel.subscribers.contains(ZulipTruth.me)
+      else { throw ChangeRefusal("no such channel") }
+      return .channel(id.number, topic: topic)
+    case .direct(let users):
+      return .direct(Set(users.map(\.number) + [ZulipTruth.me]).sorted())
+    case nil: return nil
+    }
+  }
+
+  /// As the real server, answers with the ID of a message that was sent, or of a draft.
   package func created(by change: Change) -> Int64? {
+    if case .made(let event) = change, case .draftsMade(let drafts) = event.kind {
+      return drafts.first?.id
+    }
     guard case .made(let event) = change, case .message(let message, .some) = event.kind else {
       return nil
     }

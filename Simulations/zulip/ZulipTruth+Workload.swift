@@ -30,12 +30,13 @@ extension ZulipTruth {
   }
 
   private func anyEvent(_ choices: inout Choices) -> RealmEvent? {
-    let kind = choices.draw(.workload, below: 28)
+    let kind = choices.draw(.workload, below: 30)
     switch kind {
     case 0, 1, 2, 3: return send(to: anyPlace(&choices), &choices)
     case 18, 19: return anySubscription(&choices)
     case 20, 21, 22: return anyOfPeople(&choices)
     case 23, 24: return anyOfChannels(&choices)
+    case 28, 29: return anyDrafting(&choices)
     default: break
     }
     guard let message = anyMessage(&choices) else { return nil }
@@ -133,6 +134,21 @@ extension ZulipTruth {
       tellsGainers: flip(&choices))
   }
 
+  /// What the user does with drafts at a device that is no client here.
+  private func anyDrafting(_ choices: inout Choices) -> RealmEvent {
+    let mine = realm.settings.drafts(of: ZulipTruth.me)
+    var draft = RealmDraft(
+      id: realm.settings.lastDraftID + 1, user: ZulipTruth.me,
+      place: flip(&choices) ? .channel(1, topic: "lunch") : nil,
+      text: "elsewhere \(changeCount)", at: time)
+    guard !mine.isEmpty, mine.count > 3 || choices.happens(.workload, 2, in: 3) else {
+      return RealmEvent(.draftsMade([draft]), to: [ZulipTruth.me])
+    }
+    draft.id = choices.pick(.workload, mine).id
+    return RealmEvent(
+      flip(&choices) ? .draftEdited(draft) : .draftDeleted(draft.id), to: [ZulipTruth.me])
+  }
+
   // MARK: People and channels
 
   private func anySubscription(_ choices: inout Choices) -> RealmEvent? {
@@ -226,6 +242,9 @@ extension ZulipTruth.Change: CustomStringConvertible {
     case .topicSet(let setting):
       return "topic \(setting.channel)/\(setting.topic) set to \(setting.policy)"
     case .statusSet(let user, let status): return "user \(user) is \(status.text)"
+    case .draftsMade(let drafts): return "drafts \(drafts.map(\.id)) made"
+    case .draftEdited(let draft): return "draft \(draft.id) edited: \(draft.text)"
+    case .draftDeleted(let id): return "draft \(id) deleted"
     case .typing(let user, _, _), .present(let user, _): return "user \(user) is there"
     }
   }

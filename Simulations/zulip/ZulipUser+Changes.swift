@@ -55,7 +55,7 @@ extension ZulipUser {
     of id: MessageID, _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
   ) -> ZulipChange {
     let isSet = choices.happens(.users, 2, in: 3)
-    switch choices.draw(.users, below: 16) {
+    switch choices.draw(.users, below: 20) {
     case 10, 11: return .send(anyMessage(client, truth, &choices))
     case 12: return .read(choices.pick(.users, ZulipTruth.narrows), through: id)
     case 14:
@@ -67,6 +67,7 @@ extension ZulipUser {
       let text = choices.pick(.users, ["", "out", "in"])
       return .status(text, isSet ? ZulipTruth.wave : nil)
     case 13: return .subscribe(ChannelID(choices.draw(.users, in: Int64(1)...4)), isSet: isSet)
+    case 16, 17, 18, 19: return anyDraft(client, truth, &choices)
     case 0, 1, 2: return .flag([id], .starred, isSet: isSet)
     case 3, 4:
       // One who has read a message has often read all before it.
@@ -136,6 +137,7 @@ extension ZulipUser {
 
   /// Nobody has asked to send a message again that may have arrived.
   static func objectionToCopies(_ truth: ZulipTruth) -> UserObjection? {
+    if let objection = objectionToCopiedDrafts(truth) { return objection }
     for message in truth.realm.messages where message.text.hasPrefix(ownWord) {
       let isTwice = truth.realm.messages.contains { $0.id < message.id && $0.text == message.text }
       if isTwice { return UserObjection(.input, "it is sent once", "\(message.text) again") }
@@ -154,6 +156,12 @@ extension ZulipUser {
     if outbox.pending.isEmpty { return nil }
     if let view = client.local?.view.state.realm,
       let objection = ZulipUser.objection(toSettings: view, under: outbox)
+    {
+      return objection
+    }
+    if let view = client.local?.view,
+      let objection = ZulipUser.objection(
+        toDrafts: view.state.realm, over: view.confirmed.realm, under: outbox)
     {
       return objection
     }
@@ -236,6 +244,7 @@ extension ZulipUser {
   private static func isHarmlessTwice(_ change: ZulipChange) -> Bool {
     switch change {
     case .send: false
+    case .draft(let former, let draft): former != nil || draft == nil
     case .edit(_, let edit): edit.topic == nil || edit.moves == .one
     case .delete, .flag, .react, .read, .topic, .subscribe, .status: true
     }

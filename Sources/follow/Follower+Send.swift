@@ -66,6 +66,7 @@ extension Follower {
     case .noChannel: "there is no such channel, or you cannot see it"
     case .archivedChannel: "the channel is archived"
     case .deactivated(let user): "user \(user) is deactivated"
+    case .draftGone, .draftExists, .draftsOff: "drafts are not sent"
     }
   }
 

@@ -44,7 +44,7 @@ struct ZulipWorldTests {
     var missing = [
       "sent by", "edited", "moved with", "deleted", "flags +", "flags -", "reaction +",
       "follows channel", "leaves channel", "is named", "deactivated", "active again", "made: ",
-      "described", "no client can read", "page",
+      "described", "no client can read", "page", "drafts [", "draft 1 edited", "draft 2 deleted",
     ]
     for seed in 1...30 as ClosedRange<UInt64> where !missing.isEmpty {
       let text = EveryWorld.trace(configuration(seed)).1.text

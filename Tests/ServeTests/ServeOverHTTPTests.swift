@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import UpdateMachine
 import ZulipSync
 
 @testable import ZulipServer
@@ -93,6 +94,38 @@ struct ServeOverHTTPTests {
       try await connection.ask(
         .post, "typing", ["op": "stop", "type": "stream", "stream_id": stream, "topic": "t"])
       await served.running.prints("Ada stops typing")
+    }
+  }
+
+  @Test func `a draft of our client is made, changed and taken back`() async throws {
+    try await Served.with { served in
+      let ada = RealmUser(number: 0)
+      let connection = try ZulipConnection(
+        to: ZulipSite(served.address), email: ada.email, key: ZulipAPIKey(ada.key))
+      let machine = UpdateMachine(source: ZulipAccountSource(connection), store: MemoryStore())
+      let running = Task { await machine.run() }
+      for await state in await machine.states() where state.model != nil { break }
+      let first = ZulipDraft(.direct([]), "note ", at: 5)
+      let second = ZulipDraft(nil, "later", at: 6)
+      func drafts() async throws -> [String?] {
+        let answer = try await connection.ask(.get, "drafts")
+        return answer["drafts"]?.list?.map { $0.fields?["content"]?.text } ?? []
+      }
+      let created = try await machine.mutate(.draft(nil, becomes: first))
+      #expect(await machine.acknowledged(created.ticket) == .acknowledged)
+      let edited = try await machine.mutate(.draft(first, becomes: second))
+      #expect(await machine.acknowledged(edited.ticket) == .acknowledged)
+      #expect(try await drafts() == ["later"])
+      for expected in [["note"], []] {
+        guard case .queued(let undo) = try await machine.undo() else {
+          Issue.record("it can be undone")
+          continue
+        }
+        #expect(await machine.acknowledged(undo) == .acknowledged)
+        #expect(try await drafts() == expected)
+      }
+      await machine.stop()
+      await running.value
     }
   }
 

@@ -92,7 +92,8 @@ extension MessageStore {
       let isThere = index < copies.count && copies[index].held.message.id == id
       switch touch {
       case .gone(let place?) where isThere && !store.follows(copies[index].held.message.place):
-        copies[index].held.message.place = place  // A copy moves on to another place without events.
+        // A copy moves on to another place without events.
+        copies[index].held.message.place = place
       case .gone:
         if isThere { copies.remove(at: index) }
         loose.removeAll { $0.id == id }

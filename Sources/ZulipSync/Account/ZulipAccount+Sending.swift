@@ -142,6 +142,7 @@ extension ZulipAccountSource {
       try await connection.subscribe(to: channel, isSet: isSet, within: ceiling)
     case .status(let text, let emoji):
       try await connection.setStatus(text, emoji, within: ceiling)
+    case .draft(let former, let draft): return try await replace(former, by: draft)
     }
     return .accepted
   }

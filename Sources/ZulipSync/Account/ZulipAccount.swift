@@ -116,8 +116,10 @@ extension ZulipAccount: MessageModel {
 
 extension ZulipAccount {
   /// Whether a sent message is among the messages, or the lists show copies of it: a page may bring
-  /// it before its event, and of a channel that is not followed no event comes.
+  /// it before its event, and of a channel that is not followed no event comes. Whether a draft is
+  /// there, as the server has changed it.
   public func holds(_ change: ZulipChange, created id: Int64) -> Bool {
+    if case .draft = change { return realm.holdsDraft(id) }
     guard case .send(let message) = change else { return false }
     var partialMessage = partialMessage(of: message)
     partialMessage.id = MessageID(id)

@@ -10,7 +10,7 @@ extension ZulipChange {
     switch self {
     case .edit(let id, _), .delete(let id), .react(let id, _, _): [id]
     case .flag(let ids, _, _): ids
-    case .send, .read, .topic, .subscribe, .status: []
+    case .send, .read, .topic, .subscribe, .status, .draft: []
     }
   }
 
@@ -37,6 +37,7 @@ extension ZulipChange {
         expecting: .read, of: account.unread(in: narrow, through: last), isSet: true, in: account)
       return ZulipEvent(expecting: "update_message_flags", .flagged(flagging))
     case .topic, .subscribe, .status: return settingEvent(in: account)
+    case .draft: return nil  // It has its own way.
     }
   }
 
@@ -69,7 +70,7 @@ extension ZulipChange {
           "emoji_name": .text(emoji?.name ?? ""), "emoji_code": .text(emoji?.code ?? ""),
           "reaction_type": .text(emoji?.type ?? ""),
         ])
-    case .send, .edit, .delete, .flag, .react, .read: return nil
+    case .send, .edit, .delete, .flag, .react, .read, .draft: return nil
     }
   }
 }
@@ -240,6 +241,8 @@ extension ZulipAccount {
       return event.fields["user_id"]?.number == realm.myself?.number
         && ZulipAccount.isSame(myStatus.text, text.trimmingPrefix(while: \.isWhitespace))
         && myStatus.emoji?.name ?? "" == emoji?.name ?? ""
+    case (.draft(let former, let draft), _) where event.type == "drafts":
+      return shows(draft, inPlaceOf: former, after: event)
     default: return false
     }
   }

@@ -5,7 +5,7 @@ extension ZulipChange: Storable {
   private enum Kind: UInt8 {
     // 0 and 1 begin a message to a channel and to users.
     case edit = 2
-    case delete, flag, react, read, topic, subscribe, status
+    case delete, flag, react, read, topic, subscribe, status, draft
   }
 
   /// A message that is sent is saved as by older versions, which could save nothing else.
@@ -52,6 +52,12 @@ extension ZulipChange: Storable {
       bytes.put(text)
       bytes.put(emoji != nil)
       emoji?.put(into: &bytes)
+    case .draft(let former, let draft):
+      bytes.put(Kind.draft.rawValue)
+      for draft in [former, draft] {
+        bytes.put(draft != nil)
+        draft?.put(into: &bytes)
+      }
     }
   }
 
@@ -93,6 +99,9 @@ extension ZulipChange: Storable {
       let text = try bytes.takeString()
       let emoji = try bytes.takeBool() ? try ZulipConnection.Emoji(from: &bytes) : nil
       self = .status(text, emoji)
+    case .draft:
+      let former = try bytes.takeBool() ? try ZulipDraft(from: &bytes) : nil
+      self = .draft(former, becomes: try bytes.takeBool() ? try ZulipDraft(from: &bytes) : nil)
     }
   }
 }

@@ -1,8 +1,8 @@
 public import MessageSync
 public import UpdateMachine
 
-/// What a user does to messages, topics and channels. It goes through the outbox: it shows at once,
-/// is kept offline, and is confirmed by the server's events.
+/// What a user does to messages, topics, channels and drafts. It goes through the outbox: it shows
+/// at once, is kept offline, and is confirmed by the server's events.
 ///
 ///     let starred = try await machine.mutate(.flag([message.id], .starred, isSet: true))
 ///
@@ -11,10 +11,10 @@ public import UpdateMachine
 /// (``ZulipEcho``).
 ///
 /// A message is never sent again by itself, because a second copy would be a second message
-/// (`MutationDelivery.atMostOnce`). Nor is a move that takes others along: by then they may be
-/// others. All else is sent again until the server has answered. Changes of different things do not
-/// wait for each other: a message for its conversation, an edit for its message, a flag for earlier
-/// changes of that flag.
+/// (`MutationDelivery.atMostOnce`). Nor is a draft that is created, or a move that takes others
+/// along: by then they may be others. All else is sent again until the server has answered. Changes
+/// of different things do not wait for each other: a message for its conversation, an edit for its
+/// message, a flag for earlier changes of that flag.
 public enum ZulipChange: Hashable, Sendable {
   /// Sends a message.
   case send(ZulipOutgoing)
@@ -37,6 +37,10 @@ public enum ZulipChange: Hashable, Sendable {
   case subscribe(ChannelID, isSet: Bool)
   /// Sets the user's status, in place of the one before: a text, an emoji, both, or nothing.
   case status(String, ZulipConnection.Emoji?)
+  /// Creates a draft (from `nil`), edits one, or deletes one (becomes `nil`). A draft is named by
+  /// what it was: as a state has it, or as the app has last made it. If another device has changed
+  /// it meanwhile, it is found by its ID, if the state gave one, and the later change counts.
+  case draft(ZulipDraft?, becomes: ZulipDraft?)
 }
 
 extension ZulipChange: Mutation {
@@ -54,6 +58,10 @@ extension ZulipChange: Mutation {
     case .subscribe(_, isSet: true): "subscribe"
     case .subscribe(_, isSet: false): "unsubscribe"
     case .status: "status"
+    case .draft(nil, becomes: nil): "no draft"
+    case .draft(nil, becomes: _): "draft"
+    case .draft(_, becomes: nil): "delete a draft"
+    case .draft: "edit a draft"
     }
   }
 
@@ -68,6 +76,8 @@ extension ZulipChange: Mutation {
     case .topic(_, let topic, _): Int64(topic.utf8.count) + ZulipChange.sizeOfRest
     case .status(let text, _): Int64(text.utf8.count) + ZulipChange.sizeOfRest
     case .read(let narrow, _): Int64(narrow.terms.count + 1) * ZulipChange.sizeOfRest
+    case .draft(let former, let draft):
+      (former?.size ?? 0) + (draft?.size ?? 0) + ZulipChange.sizeOfRest
     case .delete, .react, .subscribe: ZulipChange.sizeOfRest
     }
   }
@@ -90,13 +100,15 @@ extension ZulipChange: Mutation {
       "topic \(channel)/\(MessageTopic(zulip: topic).key)"
     case .subscribe(let channel, _): "subscription \(channel)"
     case .status: "status"
+    case .draft(let former, let draft): "draft \((former ?? draft)?.id.number ?? 0)"
     }
   }
 
-  /// All but sending, and moving others along.
+  /// All but sending, creating a draft, and moving others along.
   public var isIdempotent: Bool {
     switch self {
     case .send: false
+    case .draft(let former, let draft): former != nil || draft == nil
     case .edit(_, let edit): !edit.isMove || edit.moves == .one
     case .delete, .flag, .react, .read, .topic, .subscribe, .status: true
     }
@@ -104,6 +116,9 @@ extension ZulipChange: Mutation {
 
   /// Applies the event that is expected. A message that is not held shows no change.
   public func apply(to account: inout ZulipAccount) throws(ZulipOutgoing.Refusal) {
+    if case .draft(let former, let draft) = self {
+      return try account.show(draft, inPlaceOf: former)
+    }
     try check(in: account.realm)
     if let event = expectedEvent(in: account) { account.expect(event) }
   }
@@ -118,7 +133,17 @@ extension ZulipChange: Mutation {
       }
     case .subscribe(let channel, isSet: true):
       try ZulipOutgoing.check(channel, topic: nil, in: realm)
-    case .delete, .flag, .react, .read, .topic, .subscribe, .status: break
+    case .delete, .flag, .react, .read, .topic, .subscribe, .status, .draft: break
+    }
+  }
+
+  /// A draft that the server has by now is not created again: the answer to its creation was lost.
+  /// One that is gone need not be deleted.
+  public func isOverruled(by refusal: ZulipOutgoing.Refusal) -> Bool {
+    switch self {
+    case .draft(nil, becomes: _): refusal == .draftExists
+    case .draft(.some, becomes: nil): refusal == .draftGone
+    case .send, .edit, .delete, .flag, .react, .read, .topic, .subscribe, .status, .draft: false
     }
   }
 
@@ -142,6 +167,8 @@ extension ZulipChange: Mutation {
       if edit.isMove { return nil }
       return laterEdit.content == nil ? self : later
     case (.edit, .delete): return later
+    case (.draft(let former, let draft?), .draft(.some, let laterDraft)):
+      return ZulipChange.coalesced(former, draft, with: laterDraft)
     default: return nil
     }
   }
@@ -178,6 +205,8 @@ extension ZulipChange: Mutation {
       return text == new.text && emoji == new.emoji ? nil : .status(text, emoji)
     case .edit(let id, let edit):
       return before.lists[id].flatMap { edit.inverse(from: $0) }.map { .edit(id, $0) }
+    case .draft(let former, let draft):
+      return ZulipChange.inverse(of: former, draft, from: before.realm, to: after.realm)
     case .send, .delete: return nil
     }
   }
@@ -195,6 +224,7 @@ extension ZulipChange: CustomStringConvertible, CustomReflectable {
     case .read(_, let last): "\(name), through \(last)"
     case .topic(let channel, _, let visibility): "\(visibility) topic of \(channel)"
     case .subscribe(let channel, _): "\(name): \(channel)"
+    case .draft(let former, let draft): "\(name): \((former ?? draft)?.id.number ?? 0)"
     case .status: name
     }
   }

@@ -40,6 +40,13 @@ public struct ZulipOutgoing: Hashable, Sendable {
     case archivedChannel
     /// A recipient is deactivated.
     case deactivated(UserID)
+    /// There is no draft that says what it should, and none of its ID: it was deleted, or changed
+    /// on another device.
+    case draftGone
+    /// There is such a draft already.
+    case draftExists
+    /// The user has told the server to keep no drafts.
+    case draftsOff
   }
 }
 
