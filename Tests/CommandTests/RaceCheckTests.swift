@@ -52,6 +52,14 @@ struct SmallRecording {
     try add("GET", "events", ["queue_id": queue, "last_event_id": -1], ["events": events])
   }
 
+  /// Another connection deletes the queue, and then the client hears that it is gone.
+  mutating func lose(_ queue: String = "q") throws {
+    try add("DELETE", "events", ["queue_id": queue], ["result": "success"])
+    try add(
+      "GET", "events", ["queue_id": queue, "last_event_id": -1],
+      ["result": "error", "code": "BAD_EVENT_QUEUE_ID"], status: 400)
+  }
+
   /// A page of the newest messages, of everything if there are no terms.
   mutating func page(
     _ narrow: [(operator: String, operand: Any)], _ messages: [[String: Any]]
@@ -214,5 +222,55 @@ struct RaceCheckTests {
     try recording.poll()
     let report = recording.report
     #expect(report.differences.isEmpty, "\(report.differences)")
+  }
+
+  // MARK: Lost queues
+
+  @Test func `the life of a lost queue ends at its last answered poll`() throws {
+    var recording = SmallRecording(following: [7])
+    try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "a")])
+    try recording.poll()
+    // The event of this move was lost with the queue.
+    try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "b", edited: 100)])
+    try recording.lose()
+    let sessions = MessageSessions(recording.messages)
+    #expect(sessions.sessions.map { $0.pages.map(\.line) } == [[2]])
+    #expect(recording.report.differences.isEmpty)
+  }
+}
+
+@Suite("check: the users of a recording")
+struct RecordedUserTests {
+  /// Two observers whose names begin with the same word, and a client that never registers.
+  private func recording(_ second: String, user: Int) throws -> SmallRecording {
+    var recording = SmallRecording(following: [7])
+    recording.client = "obs/iago"
+    recording.register("q1", following: [7], user: 1)
+    recording.client = second
+    recording.register("q2", following: [7], user: user)
+    recording.client = "iago/actor"
+    try recording.page([("channel", 7)], [])
+    return recording
+  }
+
+  private func read(_ recording: SmallRecording) throws -> Recording {
+    let scratch = try Scratch(recording.lines.map { String(decoding: $0.line, as: UTF8.self) })
+    return try withExtendedLifetime(scratch) { try Recording(file: scratch.path) }
+  }
+
+  @Test func `clients are the users that they registered as`() throws {
+    let read = try read(try recording("obs/hamlet", user: 2))
+    #expect(read.exchanges.map(\.user) == ["ann", "ann", "obs/hamlet", "iago"])
+    #expect(read.messages?.exchanges.map(\.user) == ["ann", "ann", "obs/hamlet", "iago"])
+  }
+
+  @Test func `a client that registers as two users is refused`() throws {
+    let wrong = try recording("obs/iago", user: 2)
+    #expect {
+      _ = try read(wrong)
+    } throws: { error in
+      (error as? RecordingError)?.message.hasSuffix(
+        ":3: obs/iago registers as user 2, but before as user 1") == true
+    }
   }
 }
