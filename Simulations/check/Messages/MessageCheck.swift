@@ -1,4 +1,6 @@
+import Foundation
 import MessageSync
+import Synchronization
 import UpdateMachine
 import ZulipSync
 
@@ -75,15 +77,49 @@ struct MessageCheck {
     }
     report.pagesWithoutContents = sessions.withoutContents.count
     report.pagesNotFollowed = sessions.notFollowed
-    for session in sessions.sessions {
-      if isInterrupted() { break }
-      var check = MessageLifeCheck(session, self, asksAgain: asksAgain)
-      check.run()
-      report.sessions.append(check.report)
-      report.differences += check.differences
+    let work = MessageWork(count: sessions.sessions.count)
+    let bound = bound
+    let group = DispatchGroup()
+    // Sessions do not depend on each other, so as many at a time as there are processors.
+    for (index, session) in sessions.sessions.enumerated() {
+      DispatchQueue.global().async(group: group) {
+        var check = MessageLifeCheck(session, bound, asksAgain: asksAgain) { work.isStopped }
+        check.run()
+        work.note(index, check.report, check.differences)
+      }
+    }
+    while group.wait(timeout: .now() + .milliseconds(MessageCheck.lookInterval)) == .timedOut {
+      if isInterrupted() { work.stop() }
+    }
+    for result in work.results {
+      report.sessions.append(result.session)
+      report.differences += result.differences
     }
     return report
   }
+
+  /// How often the user is asked, and sees progress, in milliseconds.
+  private static let lookInterval = 50
+}
+
+/// What several threads have found in their sessions.
+private final class MessageWork: Sendable {
+  typealias Result = (session: MessageCheck.Session, differences: [Difference])
+
+  private let found: Mutex<[Result?]>
+  private let stopped = Atomic<Bool>(false)
+
+  init(count: Int) { found = Mutex(Array(repeating: nil, count: count)) }
+
+  var isStopped: Bool { stopped.load(ordering: .relaxed) }
+  func stop() { stopped.store(true, ordering: .relaxed) }
+
+  func note(_ index: Int, _ session: MessageCheck.Session, _ differences: [Difference]) {
+    found.withLock { $0[index] = (session, differences) }
+  }
+
+  /// In the order of the sessions.
+  var results: [Result] { found.withLock { $0.compactMap { $0 } } }
 }
 
 /// Checks one session in many orders.
@@ -114,10 +150,13 @@ struct MessageLifeCheck {
     var first: String
   }
 
-  init(_ session: MessageSession, _ check: MessageCheck, asksAgain: Bool) {
+  init(
+    _ session: MessageSession, _ bound: Int, asksAgain: Bool,
+    isInterrupted: @escaping () -> Bool
+  ) {
     self.session = session
-    bound = check.bound
-    isInterrupted = check.isInterrupted
+    self.bound = bound
+    self.isInterrupted = isInterrupted
     self.asksAgain = asksAgain
     report = MessageCheck.Session(name: session.name, bound: bound)
   }

@@ -81,6 +81,8 @@ struct MessageRun {
 
   private mutating func answer(_ events: [MessageEvent<ZulipContent>]) {
     for event in events {
+      // Before the first fetch a store holds nothing and knows nothing, so only a channel counts.
+      if fetchCount == 0, event.named?.isEmpty != true { continue }
       for id in event.named ?? Array(stale.keys) {
         if let copy = stale[id] { stale[id] = event.applied(to: copy, id, for: session.reader) }
       }
