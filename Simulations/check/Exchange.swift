@@ -14,8 +14,10 @@ struct Exchange {
   var response: Response
 
   /// The user that asked. A queue belongs to a user, whose programs may share it. The recordings
-  /// have no credentials.
-  var user: String { String(client.prefix { $0 != "/" }) }
+  /// have no credentials, see ``RecordedUsers``.
+  var user = ""
+  /// The user that a register's answer names.
+  var registeredUser: Int64?
 
   var sentAt: Moment { Moment(milliseconds: sent / 1000) }
   var endedAt: Moment { Moment(milliseconds: ended / 1000) }

@@ -39,7 +39,11 @@ package struct Recording {
         throw RecordingError(message: "\(file):\(number): \(reason(error))")
       }
     }
-    if MessageRecording.hasPages(lines) { messages = MessageRecording(lines) }
+    let users = try RecordedUsers(exchanges, file: file)
+    for index in exchanges.indices {
+      exchanges[index].user = users.user(of: exchanges[index].client)
+    }
+    if MessageRecording.hasPages(lines) { messages = MessageRecording(lines, users) }
     let states = StateRecording(lines, exchanges, messages)
     if states.hasState || !states.differences.isEmpty { state = states }
   }
@@ -72,6 +76,16 @@ private struct RecordedLine: Decodable {
     exchange = Exchange(
       sent: sent, ended: ended, client: client, request: request,
       response: try RecordedLine.response(response))
+    guard request.kind == .register else { return }
+    exchange?.registeredUser = (try? response.decode(Registered.self, forKey: .body))?.user
+  }
+
+  private struct Registered: Decodable {
+    var user: Int64?
+
+    enum CodingKeys: String, CodingKey {
+      case user = "user_id"
+    }
   }
 
   private static func response(

@@ -26,7 +26,8 @@ extension Simulate {
       The check tries all these orders, or as many as --orders allows. After each, every list
       and every message must be what the last pages and the later events say. A flag stays in
       doubt if the server has merged its events and no later page settles it; --verbose lists
-      these flags.
+      these flags. It also lists what an old cache of the server showed of messages that the
+      store did not hold: copies older than an event that came before the page was asked for.
 
       If a recording has the state of an account, a replica receives the state, every event and
       every page. When the recorded client registers again and nothing has happened meanwhile,

@@ -93,7 +93,10 @@ import Testing
       ),
       (
         "Simulations/check/",
-        ["UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync", "Foundation"]
+        [
+          "UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync", "Foundation",
+          "Synchronization",
+        ]
       ),
       (
         "Simulations/serve/", ["UpdateMachine", "SyncProtocols", "LoopbackServer", "Foundation"]

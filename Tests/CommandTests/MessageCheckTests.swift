@@ -120,7 +120,7 @@ struct MessageCheckTests {
     var careless = Interpretation()
     careless.asksAgain = false
     let file = Shipped.recording(Self.file)
-    let ran = try Ran(checking: [file], careless)
+    let ran = try Ran(checking: [file], careless, orders: 10)
     #expect(ran.code == .failure)
     #expect(
       ran.out.contains {

@@ -86,6 +86,57 @@ struct StateCheckTests {
     #expect(excuse("first_message_id", 2140, .null, after: [event]) == nil)
   }
 
+  private static func event(_ text: String) throws -> ZulipEvent {
+    try ZulipError.decode(ZulipEvent.self, from: Data(text.utf8))
+  }
+
+  @Test func `a channel made private is excused only if another client was told`() throws {
+    let told = try Self.event(
+      #"{"type":"stream","id":0,"op":"update","property":"invite_only","value":true,"#
+        + #""stream_id":26,"name":"x"}"#)
+    #expect(told.channelMadePrivate == 26)
+    func excuse(
+      _ field: String, _ expected: ZulipValue?, told others: Set<Int64> = [26],
+      after events: [ZulipEvent] = []
+    ) -> StateExcuse? {
+      var evidence = StateEvidence(.full, departures: [], madePrivate: others)
+      evidence.batches = [events]
+      let difference = StateDifference(
+        key: ZulipKey(field, 26), path: [], expected: expected, found: ["name": "x"])
+      return evidence.excuse(for: difference, of: UserID(7))
+    }
+    #expect(excuse("never_subscribed", nil) == .privateUnseen)
+    #expect(excuse("streams", nil) == .privateUnseen)
+    #expect(excuse("subscriptions", nil) == nil)
+    #expect(excuse("streams", ["name": "y"]) == nil)
+    #expect(excuse("streams", nil, told: [27]) == nil)
+    #expect(excuse("streams", nil, after: [told]) == nil)
+  }
+
+  @Test func `legacy muted topics are excused only if each was moved since`() throws {
+    let moved = try Self.event(
+      #"{"type":"update_message","id":1,"message_id":5,"message_ids":[5],"stream_id":3,"#
+        + #""stream_name":"x","orig_subject":"Lunch","subject":"b","propagate_mode":"change_all","#
+        + #""edit_timestamp":100,"rendering_only":false,"flags":[]}"#)
+    let muted = try Self.event(#"{"type":"muted_topics","id":2,"muted_topics":[]}"#)
+    func excuse(
+      _ expected: ZulipValue, _ found: ZulipValue, after events: [ZulipEvent]
+    ) -> StateExcuse? {
+      var evidence = StateEvidence(.full, departures: [])
+      evidence.batches = [events]
+      let difference = StateDifference(
+        key: ZulipKey("muted_topics"), path: [], expected: expected, found: found)
+      return evidence.excuse(for: difference, of: UserID(7))
+    }
+    let lunch: ZulipValue = ["x", "lunch", 90]
+    let other: ZulipValue = ["x", "other", 90]
+    #expect(excuse([other], [lunch, other], after: [moved]) == .mutedByMove)
+    #expect(excuse([lunch], [lunch, other], after: [moved]) == nil)
+    #expect(excuse([lunch], [], after: [moved]) == nil)
+    #expect(excuse([], [lunch], after: [moved, muted]) == nil)
+    #expect(excuse([], [["y", "lunch", 90]], after: [moved]) == nil)
+  }
+
   // MARK: What pages mend
 
   @Test func `a flag that merging left wrong stays wrong without pages`() throws {

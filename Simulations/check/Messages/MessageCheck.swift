@@ -1,4 +1,6 @@
+import Foundation
 import MessageSync
+import Synchronization
 import UpdateMachine
 import ZulipSync
 
@@ -16,6 +18,7 @@ struct MessageCheck {
 
     var orders: Int { sessions.reduce(0) { $0 + $1.orders } }
     var inDoubt: Int { sessions.reduce(0) { $0 + $1.inDoubtCount } }
+    var stale: Int { sessions.reduce(0) { $0 + $1.staleCount } }
     var isEmpty: Bool { pages == 0 }
   }
 
@@ -40,6 +43,17 @@ struct MessageCheck {
     /// Messages that a list leaves open at the end, because no page of the recording answers.
     var open = 0
     var suspects = 0
+    /// Messages that show what a stale copy says, and in how many orders.
+    var stale: [MessageID: Stale] = [:]
+  }
+
+  /// A message of which the client held nothing when a page brought a copy from an old cache: one
+  /// that lacks an event answered before the page was asked for. No client can know better, until
+  /// the next page shows it.
+  struct Stale {
+    /// The page's line.
+    var line: Int
+    var orders = 0
   }
 
   /// What the recording leaves in doubt. So does the server; no client can do better.
@@ -63,15 +77,49 @@ struct MessageCheck {
     }
     report.pagesWithoutContents = sessions.withoutContents.count
     report.pagesNotFollowed = sessions.notFollowed
-    for session in sessions.sessions {
-      if isInterrupted() { break }
-      var check = MessageLifeCheck(session, self, asksAgain: asksAgain)
-      check.run()
-      report.sessions.append(check.report)
-      report.differences += check.differences
+    let work = MessageWork(count: sessions.sessions.count)
+    let bound = bound
+    let group = DispatchGroup()
+    // Sessions do not depend on each other, so as many at a time as there are processors.
+    for (index, session) in sessions.sessions.enumerated() {
+      DispatchQueue.global().async(group: group) {
+        var check = MessageLifeCheck(session, bound, asksAgain: asksAgain) { work.isStopped }
+        check.run()
+        work.note(index, check.report, check.differences)
+      }
+    }
+    while group.wait(timeout: .now() + .milliseconds(MessageCheck.lookInterval)) == .timedOut {
+      if isInterrupted() { work.stop() }
+    }
+    for result in work.results {
+      report.sessions.append(result.session)
+      report.differences += result.differences
     }
     return report
   }
+
+  /// How often the user is asked, and sees progress, in milliseconds.
+  private static let lookInterval = 50
+}
+
+/// What several threads have found in their sessions.
+private final class MessageWork: Sendable {
+  typealias Result = (session: MessageCheck.Session, differences: [Difference])
+
+  private let found: Mutex<[Result?]>
+  private let stopped = Atomic<Bool>(false)
+
+  init(count: Int) { found = Mutex(Array(repeating: nil, count: count)) }
+
+  var isStopped: Bool { stopped.load(ordering: .relaxed) }
+  func stop() { stopped.store(true, ordering: .relaxed) }
+
+  func note(_ index: Int, _ session: MessageCheck.Session, _ differences: [Difference]) {
+    found.withLock { $0[index] = (session, differences) }
+  }
+
+  /// In the order of the sessions.
+  var results: [Result] { found.withLock { $0.compactMap { $0 } } }
 }
 
 /// Checks one session in many orders.
@@ -82,6 +130,12 @@ struct MessageLifeCheck {
   private let isInterrupted: () -> Bool
   private(set) var report: MessageCheck.Session
   private var found: [Found: Tally] = [:]
+  /// The messages that differ from the truth in the present order, because a copy was stale.
+  private var staleShown: Set<MessageID> = []
+  /// The messages whose fields were compared in the present order.
+  private var compared: Set<MessageID> = []
+  /// The truth after the answer to a poll, or at the end.
+  private var truths: [Int?: MessageTruth] = [:]
 
   /// A difference. It is reported once, with the number of orders that have it.
   private struct Found: Hashable {
@@ -96,10 +150,13 @@ struct MessageLifeCheck {
     var first: String
   }
 
-  init(_ session: MessageSession, _ check: MessageCheck, asksAgain: Bool) {
+  init(
+    _ session: MessageSession, _ bound: Int, asksAgain: Bool,
+    isInterrupted: @escaping () -> Bool
+  ) {
     self.session = session
-    bound = check.bound
-    isInterrupted = check.isInterrupted
+    self.bound = bound
+    self.isInterrupted = isInterrupted
     self.asksAgain = asksAgain
     report = MessageCheck.Session(name: session.name, bound: bound)
   }
@@ -121,12 +178,12 @@ struct MessageLifeCheck {
         // The steps are counted from the end, so that the last poll is among those chosen.
         let each = min(bound, max(1, most / polls.count))
         for poll in stride(from: polls.count - 1, through: 0, by: -step).reversed() {
-          race(session.cut(after: polls[poll]), [narrow], atMost: each)
+          race([narrow], after: polls[poll], atMost: each)
         }
       }
-      race(session, [narrow], atMost: bound)
+      race([narrow], atMost: bound)
     }
-    if session.narrows.count > 1 { race(session, session.narrows, atMost: bound) }
+    if session.narrows.count > 1 { race(session.narrows, atMost: bound) }
   }
 
   /// Moments at which the same pages of a list have come are much alike. Up to this many get
@@ -148,25 +205,37 @@ struct MessageLifeCheck {
     return all.map(\.polls)
   }
 
+  /// The truth at the end, or after the answer to a poll.
+  private mutating func truth(after poll: Int?) -> MessageTruth {
+    if let truth = truths[poll] { return truth }
+    let truth = MessageTruth(poll.map { session.cut(after: $0) } ?? session)
+    truths[poll] = truth
+    return truth
+  }
+
   /// Plays the pages of some lists in every order, or in as many as the bound allows.
+  /// - Parameter poll: the poll after whose answer the race ends; `nil`: it ends with the session.
   private mutating func race(
-    _ session: MessageSession, _ narrows: [ZulipFilter], atMost bound: Int
+    _ narrows: [ZulipFilter], after poll: Int? = nil, atMost bound: Int
   ) {
+    let truth = truth(after: poll)
+    let session = truth.session
     let pages = session.pages.indices.filter { index in
       narrows.count > 1 || session.pages[index].request.narrow == narrows[0]
     }
     guard !pages.isEmpty else { return }
     let polls =
       narrows.count > 1 ? Array(session.polls.indices) : session.polls(thatMatterTo: narrows[0])
+    let events =
+      narrows.count > 1 ? session.polls.map(\.events) : session.events(thatMatterTo: narrows[0])
     let orders = MessageOrders(session, pages: pages, polls: polls, bound: bound)
     report.races += 1
     if orders.isAll { report.racesInFull += 1 }
-    let truth = MessageTruth(session)
     let lists = narrows.map { (narrow: $0, list: truth.list(of: $0)) }
     for (number, order) in orders.orders.enumerated() {
       if isInterrupted() { return }
       report.orders += 1
-      var run = MessageRun(truth, pages, narrows)
+      var run = MessageRun(truth, pages, narrows, events)
       run.go(through: order)
       if asksAgain { run.askAgain(lists) }
       run.noteDoubts()
@@ -183,7 +252,13 @@ struct MessageLifeCheck {
         note(line, "a page", expected: "one that can be taken", found: "malformed", name)
       }
       for id in run.inDoubt { compareDoubt(run, id, name) }
+      staleShown = []
+      compared = []
       for (narrow, list) in lists { compare(run, narrow, list, name) }
+      for id in staleShown {
+        let line = run.line(of: run.stale[id]?.page)
+        report.stale[id, default: .init(line: line)].orders += 1
+      }
     }
   }
 
@@ -208,7 +283,7 @@ struct MessageLifeCheck {
     }
     guard run.store.canBeKnown(narrow) else { return compareShown(run, narrow, order) }
     compareKnown(run, narrow, list.knowledge, expected, order)
-    let ids = Set(expected.ids)
+    let ids = Set(expected.ids.filter { expected.covered.contains($0) })
     let said = list.ids.map(\.key).filter {
       expected.covered.contains($0) && KnowledgeRules.word(of: list, on: $0) == true
     }
@@ -220,7 +295,13 @@ struct MessageLifeCheck {
         continue
       }
       guard isListed != ids.contains(id) else {
-        compare(run, id, line, order)
+        if compared.insert(id).inserted { compare(run, id, line, order) }
+        continue
+      }
+      if let copy = run.stale[id]?.message,
+        narrow.verdict(on: PartialMessage(copy)) == (isListed ? .yes : .no)
+      {
+        staleShown.insert(id)
         continue
       }
       note(
@@ -263,12 +344,7 @@ struct MessageLifeCheck {
     guard !run.givenUp.contains(narrow), !run.shown.contains(narrow) else { return }
     for interval in expected.covered.intervals {
       for gap in known.gaps(in: interval).intervals {
-        if let first = gap.lowerEnd.id, let last = gap.upperEnd.id,
-          last.number - first.number < Int64(run.truth.lastNamed.count),
-          (first.number...last.number).allSatisfy({ run.isOpen(MessageID($0)) })
-        {
-          continue
-        }
+        if let ids = run.ids(in: gap), ids.allSatisfy(run.isOpen) { continue }
         let page = run.truth.session.pages.lastIndex { $0.request.narrow == narrow }
         note(
           run.line(of: page), "what is known of the list of \(narrow)", expected: "\(interval)",
@@ -290,7 +366,14 @@ struct MessageLifeCheck {
     let shown = expected.message
     // Whether it is in the feed, only lists of the feed tell. They are compared one by one.
     let doubt = run.store.doubt(about: id).union(.outsideFeed)
-    for field in KnowledgeRules.wrongFields(of: found, among: [shown], .init(flags: doubt)) {
+    let wrong = KnowledgeRules.wrongFields(of: found, among: [shown], .init(flags: doubt))
+    if !wrong.isEmpty, let copy = run.stale[id]?.message,
+      KnowledgeRules.wrongFields(of: found, among: [shown, copy], .init(flags: doubt)).isEmpty
+    {
+      staleShown.insert(id)
+      return
+    }
+    for field in wrong {
       note(
         line, "message \(id), its \(field.rawValue)", expected: shown.words(field, but: doubt),
         found: found.words(field, but: doubt), order)

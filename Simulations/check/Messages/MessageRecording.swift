@@ -16,14 +16,17 @@ struct MessageRecording {
     return lines.contains { $0.line.range(of: word) != nil }
   }
 
-  /// - Parameter lines: each must be one that ``Recording`` has read.
-  init(_ lines: [(number: Int, line: Data)]) {
+  /// - Parameters:
+  ///   - lines: each must be one that ``Recording`` has read.
+  ///   - users: which user each client is.
+  init(_ lines: [(number: Int, line: Data)], _ users: RecordedUsers = RecordedUsers()) {
     for (number, line) in lines {
       do throws(ZulipError) {
         guard var exchange = try ZulipError.decode(MessageLine.self, from: line).exchange else {
           continue
         }
         exchange.line = number
+        exchange.user = users.user(of: exchange.user)
         exchanges.append(exchange)
       } catch {
         differences.append(
@@ -48,6 +51,8 @@ struct MessageExchange {
     case registered(queue: String, form: ZulipContent.Form, channels: [ChannelID]?)
     case polled(queue: String, ZulipEvents)
     case released(queue: String)
+    /// The server says that the queue is gone.
+    case lost(queue: String)
     case page(ZulipPageRequest, ZulipPage)
     /// A message was sent; `raw` is its text as typed.
     case wrote(MessageID, raw: String)
@@ -81,6 +86,7 @@ private struct MessageLine: Decodable {
   private struct Body: Decodable {
     var queue: String?
     var id: Int64?
+    var code: String?
     var subscriptions: [Subscription]?
 
     struct Subscription: Decodable {
@@ -93,7 +99,7 @@ private struct MessageLine: Decodable {
 
     enum CodingKeys: String, CodingKey {
       case queue = "queue_id"
-      case id, subscriptions
+      case id, code, subscriptions
     }
   }
 
@@ -106,7 +112,7 @@ private struct MessageLine: Decodable {
     let client = try fields.decode(String.self, forKey: .client)
     exchange = MessageExchange(
       sent: try fields.decodeMicroseconds(.sent), ended: try fields.decodeMicroseconds(.ended),
-      user: String(client.prefix { $0 != "/" }), kind: kind)
+      user: client, kind: kind)
   }
 
   private static func kind(
@@ -123,7 +129,11 @@ private struct MessageLine: Decodable {
         try request.decode(ZulipPageRequest.self, forKey: .params),
         try response.decode(ZulipPage.self, forKey: .body))
     case ("GET", "/api/v1/events"):
-      guard isSuccess, let queue = params.queue else { return nil }
+      guard let queue = params.queue else { return nil }
+      guard isSuccess else {
+        let code = (try? response.decode(Body.self, forKey: .body))?.code
+        return code == "BAD_EVENT_QUEUE_ID" ? .lost(queue: queue) : nil
+      }
       return .polled(queue: queue, try response.decode(ZulipEvents.self, forKey: .body))
     case ("DELETE", "/api/v1/events"): return params.queue.map { .released(queue: $0) }
     case ("POST", "/api/v1/register"):

@@ -12,6 +12,8 @@ extension MessageCheck.Report {
     texts += sessions.map { "  orders       \($0.text)" }
     texts.append("  in doubt     \(inDoubt)")
     texts += sessions.flatMap(\.doubtTexts)
+    texts.append("  stale        \(stale)")
+    texts += sessions.flatMap(\.staleTexts)
     return texts
   }
 
@@ -32,6 +34,17 @@ extension MessageCheck.Session {
   fileprivate var doubtTexts: [String] {
     inDoubt.sorted { $0.key < $1.key }.map { id, doubt in
       "    \(name): message \(id), \(doubt.flags.words), in \(doubt.orders) of \(orders) orders"
+    }
+  }
+
+  /// The number of messages that show a stale copy, each counted once for every order.
+  var staleCount: Int { stale.values.reduce(0) { $0 + $1.orders } }
+
+  /// For example "queue q: message 7, as an old cache shows it on line 12, in 3 of 9 orders".
+  fileprivate var staleTexts: [String] {
+    stale.sorted { $0.key < $1.key }.map { id, copy in
+      "    \(name): message \(id), as an old cache shows it on line \(copy.line), in "
+        + "\(copy.orders) of \(orders) orders"
     }
   }
 

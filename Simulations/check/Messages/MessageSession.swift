@@ -82,6 +82,24 @@ struct MessageSession {
     }
   }
 
+  /// The events of each poll that a list depends on: those that name a message on the list's pages,
+  /// or one that the list may have gained (PartialKnowledge R7).
+  func events(thatMatterTo narrow: ZulipFilter) -> [[MessageEvent<ZulipContent>]] {
+    var ids: Set<MessageID> = []
+    for page in pages where page.request.narrow == narrow {
+      ids.formUnion(page.page.messages.map(\.id))
+    }
+    for event in polls.flatMap(\.events) where event.mayAdd(to: narrow, for: reader) {
+      ids.formUnion(event.named ?? [])
+    }
+    return polls.map { poll in
+      poll.events.filter { event in
+        if case .covered = event { return true }
+        return event.named?.contains(where: ids.contains) ?? true
+      }
+    }
+  }
+
   /// The same session with empty contents.
   func withoutContents(_ form: ZulipContent.Form) -> MessageSession {
     let nothing = ZulipContent("", form)
@@ -113,6 +131,26 @@ struct MessageSession {
 
   /// How many polls were sent before a moment.
   func pollsAsked(before moment: Int64) -> Int { polls.count { $0.sent < moment } }
+}
+
+extension MessageEvent<ZulipContent> {
+  /// Whether it may bring a message into a list that did not have it.
+  fileprivate func mayAdd(to narrow: ZulipFilter, for reader: UserID?) -> Bool {
+    let reads = narrow.reads
+    switch self {
+    case .new(let message): return narrow.verdict(on: PartialMessage(message)) != .no
+    case .updated(let update):
+      if update.edit != nil, reads.hasContent || !reads.flags.isEmpty { return true }
+      guard let move = update.move, let id = update.moved.first else { return false }
+      var moved = PartialMessage<ZulipContent>(id)
+      (moved.place, moved.channel) = (move.target, move.target.channel)
+      return narrow.verdict(on: moved) != .no
+    case .flagged: return !reads.flags.isEmpty
+    case .reacted(_, let reaction, let isSet):
+      return isSet && reaction.user == reader && reads.flags.contains(.outsideFeed)
+    case .deleted, .flaggedAll, .covered: return false
+    }
+  }
 }
 
 /// The contents that the recording has in both forms. A recorder may ask for pages in one form and

@@ -38,23 +38,26 @@ struct MessageSessions {
     let user = register.user
     var session = MessageSession(line: register.line, name: "queue \(queue)", followed: [])
     var end = Int64.max
+    var isLost = false
     for exchange in exchanges where exchange.user == user {
       switch exchange.kind {
       case .released(queue): end = min(end, exchange.sent)
+      case .lost(queue): isLost = true
       case .polled(queue, let events):
         session.polls.append(
           MessageSession.Poll(
             sent: exchange.sent, ended: exchange.ended,
             events: events.events.flatMap { $0.changes(form) }))
-      case .registered, .polled, .released, .page, .wrote, .changed: break
+      case .registered, .polled, .released, .lost, .page, .wrote, .changed: break
       }
     }
     // If polls overlap, or one is repeated, it is not known which events were applied when. That is
     // the machine's check.
     for index in session.polls.indices.dropFirst()
     where session.polls[index].sent < session.polls[index - 1].ended { return }
-    // Nobody knows how long a queue without a release went on after its last answer.
-    if end == .max { end = session.polls.last?.ended ?? register.ended }
+    // Nobody knows how long a queue without a release went on after its last answer. What happened
+    // after the last answer of a lost queue is told by no event.
+    if end == .max || isLost { end = session.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
     session.followed = channels?.sorted() ?? followed(by: user, until: end)
     addPages(own, form, of: user, session, &used)
@@ -68,7 +71,7 @@ struct MessageSessions {
       switch exchange.kind {
       case .registered: if exchange.user == user { end = min(end, exchange.sent) }
       case .wrote, .changed: end = min(end, exchange.sent)
-      case .polled, .released, .page: break
+      case .polled, .released, .lost, .page: break
       }
     }
     let own = exchanges.filter { $0.user == user && $0.ended <= end }
@@ -139,7 +142,7 @@ struct MessageSessions {
       case .polled(_, let answer):
         events += answer.events
         for case .sent(let message) in answer.events.map(\.kind) { messages.append(message) }
-      case .registered, .released, .wrote, .changed: break
+      case .registered, .released, .lost, .wrote, .changed: break
       }
     }
     return (messages, events)

@@ -31,31 +31,82 @@ struct MessageTruth {
   /// For each message, the moment when the last event about it was known.
   private(set) var lastNamed: [MessageID: Int64] = [:]
   private(set) var followed: Set<ChannelID>
+  /// For each page, the messages whose copies are stale: they are from an old cache, and lack an
+  /// event that was answered before the page was asked for (ZulipServer §10).
+  private(set) var stale: [Int: Set<MessageID>] = [:]
+
+  /// The last copy of each message that is not stale.
+  private var copies: [MessageID: Copy] = [:]
+
+  private struct Copy {
+    var page: Int
+    var place: Int
+  }
 
   init(_ session: MessageSession) {
     self.session = session
     followed = Set(session.followed)
-    var copies: [MessageID: Int] = [:]
+    findStaleCopies()
+    /// What stale copies say. They come from an old cache, but the server reads flags anew.
+    var old: [MessageID: Expected] = [:]
     for (index, page) in session.pages.enumerated() {
-      for message in page.page.messages {
-        copies[message.id] = index
+      for (place, message) in page.page.messages.enumerated() {
+        let isStale = stale[index]?.contains(message.id) == true
         var shown = message
         // The list of a channel does not say whether the feed has the message, too.
-        if messages[message.id]?.message.flags.contains(.outsideFeed) == false {
+        let before = old[message.id] ?? messages[message.id]
+        if before?.message.flags.contains(.outsideFeed) == false {
           shown.flags.remove(.outsideFeed)
         }
-        messages[message.id] = Expected(message: shown, page: index)
+        let copy = Expected(message: shown, page: index)
+        if isStale {
+          old[message.id] = copy
+        } else {
+          old[message.id] = nil
+          copies[message.id] = Copy(page: index, place: place)
+          messages[message.id] = copy
+        }
       }
     }
+    applyEvents(&old)
+    for (id, copy) in old {
+      if let message = messages[id]?.message {
+        messages[id] = Expected(message: message.with(copy.message.flags), page: copy.page)
+      } else {
+        messages[id] = copy
+      }
+    }
+  }
+
+  private mutating func findStaleCopies() {
+    var versions: [MessageID: Int64] = [:]
+    var next = 0
+    for (index, page) in session.pages.enumerated() {
+      while next < session.polls.count, session.polls[next].ended <= page.sent {
+        for case .updated(let update) in session.polls[next].events {
+          guard let version = update.version else { continue }
+          for id in MessageEvent.updated(update).named ?? [] {
+            versions[id] = max(versions[id] ?? version, version)
+          }
+        }
+        next += 1
+      }
+      let old = page.page.messages.filter { $0.version < versions[$0.id] ?? .min }.map(\.id)
+      if !old.isEmpty { stale[index] = Set(old) }
+    }
+  }
+
+  private mutating func applyEvents(_ old: inout [MessageID: Expected]) {
     for poll in session.polls {
       for event in poll.events {
-        for id in event.named ?? Array(messages.keys) {
+        for id in event.named ?? Array(Set(messages.keys).union(old.keys)) {
           lastNamed[id] = poll.ended
-          if let page = copies[id], session.pages[page].sent >= poll.ended,
-            !event.isNewer(than: session.pages[page].page, about: id)
+          if let copy = old[id], let page = copy.page.map({ session.pages[$0] }),
+            page.sent < poll.ended || event.isNewer(than: page.page, about: id)
           {
-            continue
+            old[id] = event.applied(to: copy, id, for: session.reader)
           }
+          if let copy = copies[id], session.pages[copy.page].sent >= poll.ended { continue }
           messages[id] = event.applied(to: messages[id], id, for: session.reader)
         }
         if case .covered(let channel, let follows) = event {
@@ -65,15 +116,13 @@ struct MessageTruth {
     }
   }
 
-  /// The last page that brings a message and is later than every event about it.
+  /// The last page that brings a message, is not stale, and is later than every event about the
+  /// message.
   func page(with id: MessageID) -> (index: Int, copy: Shown)? {
-    for index in session.pages.indices.reversed()
-    where session.pages[index].sent >= lastNamed[id] ?? .min {
-      if let copy = session.pages[index].page.messages.first(where: { $0.id == id }) {
-        return (index, copy)
-      }
+    guard let copy = copies[id], session.pages[copy.page].sent >= lastNamed[id] ?? .min else {
+      return nil
     }
-    return nil
+    return (copy.page, session.pages[copy.page].page.messages[copy.place])
   }
 
   func list(of narrow: ZulipFilter) -> List {
@@ -119,15 +168,14 @@ extension MessageEvent<ZulipContent> {
     }
   }
 
-  /// Whether a page that was asked for later has a copy from an old cache: of a version before this
-  /// event's.
+  /// Whether a page that was asked for later has a copy of a version before this event's.
   fileprivate func isNewer(than page: MessagePage<ZulipContent>, about id: MessageID) -> Bool {
     guard case .updated(let update) = self, let version = update.version else { return false }
     return page.messages.contains { $0.id == id && $0.version < version }
   }
 
   /// What the event makes of a message; `nil` if nothing is known of the message, or if it is gone.
-  fileprivate func applied(
+  func applied(
     to old: MessageTruth.Expected?, _ id: MessageID, for reader: UserID?
   ) -> MessageTruth.Expected? {
     if case .new(let message) = self { return .init(message: message, page: old?.page) }
@@ -152,5 +200,13 @@ extension MessageEvent<ZulipContent> {
       if isSet { next.message.reactions = (next.message.reactions + [reaction]).sorted() }
     }
     return next
+  }
+}
+
+extension ChatMessage {
+  fileprivate func with(_ flags: MessageFlags) -> Self {
+    var message = self
+    message.flags = flags
+    return message
   }
 }

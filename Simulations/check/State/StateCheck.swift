@@ -17,6 +17,7 @@ struct StateCheck {
   private(set) var report = Report()
   private var sessions: [Session] = []
   private var departures: [ZulipFields] = []
+  private var madePrivate: Set<Int64> = []
   private let mendsState: Bool
 
   /// What was found in one file.
@@ -86,6 +87,7 @@ struct StateCheck {
     departures = recording.exchanges.flatMap(\.events).filter {
       $0.type == "subscription" && $0.fields["op"] == "peer_remove"
     }.map(\.fields)
+    madePrivate = Set(recording.exchanges.flatMap(\.events).compactMap(\.channelMadePrivate))
     for step in StateCheck.steps(of: recording) {
       switch step {
       case .ended(let exchange): take(exchange)
@@ -161,7 +163,8 @@ struct StateCheck {
         Session(
           client: exchange.client, user: exchange.user, parameters: parameters,
           fed: FedReplica(at: exchange.sentAt, mendsState: mendsState),
-          evidence: StateEvidence(snapshot.state.registration, departures: departures)))
+          evidence: StateEvidence(
+            snapshot.state.registration, departures: departures, madePrivate: madePrivate)))
     }
     begin(exchange, finger, snapshot, place)
   }

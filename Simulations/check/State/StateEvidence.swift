@@ -16,6 +16,10 @@ enum StateExcuse: String, CaseIterable {
   case leftTogether = "unsubscribed together with the user, who is not told of the others"
   /// The first message of a channel that the user does not follow comes in no event.
   case firstUnseen = "sent where the user did not follow, and told in no event"
+  /// A channel that the user does not follow was made private. Other clients were told.
+  case privateUnseen = "made private while the user did not follow it, and told in no event"
+  /// The legacy event with all muted topics is left out when a move resets a topic's policy.
+  case mutedByMove = "the topic was moved, and no event told that it is not muted any more"
 }
 
 /// What a recording shows besides the states themselves.
@@ -27,10 +31,15 @@ struct StateEvidence {
   var pages: [LatePage] = []
   /// Who left which channels together, for everybody in the recording.
   let departures: [ZulipFields]
+  /// The channels of which any client in the recording was told that they became private.
+  let madePrivate: Set<Int64>
 
-  init(_ registration: ZulipRegistration, departures: [ZulipFields]) {
+  init(
+    _ registration: ZulipRegistration, departures: [ZulipFields], madePrivate: Set<Int64> = []
+  ) {
     self.registration = registration
     self.departures = departures
+    self.madePrivate = madePrivate
   }
 
   /// The reason why a difference is the server's fault; `nil` if nothing explains it.
@@ -56,6 +65,33 @@ struct StateEvidence {
       difference.path == ["first_message_id"] && difference.found == .null
         && ["never_subscribed", "unsubscribed", "streams"].contains(difference.key.field)
         && difference.expected?.number.map { !wasSent(MessageID($0)) } == true
+    case .privateUnseen:
+      difference.path.isEmpty && difference.expected == nil
+        && ["never_subscribed", "streams"].contains(difference.key.field)
+        && madePrivate.contains(difference.key.number)
+        && !events.contains { $0.channelMadePrivate == difference.key.number }
+    case .mutedByMove: wasMutedBeforeMove(difference)
+    }
+  }
+
+  /// Whether the client only has muted topics too many, and each of them was moved after the last
+  /// event about muted topics.
+  private func wasMutedBeforeMove(_ difference: StateDifference) -> Bool {
+    guard difference.key.field == "muted_topics", difference.path.isEmpty,
+      case .list(let expected) = difference.expected, case .list(let found) = difference.found,
+      expected.allSatisfy(found.contains)
+    else { return false }
+    let last = events.lastIndex { $0.type == "muted_topics" }
+    let moves = events[(last.map { $0 + 1 } ?? 0)...].filter { $0.type == "update_message" }
+    return found.filter { !expected.contains($0) }.allSatisfy { entry in
+      guard case .list(let parts) = entry, parts.count >= 2, let topic = parts[1].text else {
+        return false
+      }
+      return moves.contains { move in
+        move.fields["stream_name"] == parts[0]
+          && move.fields["orig_subject"]?.text.map { MessageTopic(zulip: $0) }
+            == MessageTopic(zulip: topic)
+      }
     }
   }
 
@@ -101,5 +137,15 @@ struct StateEvidence {
           && users.contains(user.number) && users.contains(other)
       }
     }
+  }
+}
+
+extension ZulipEvent {
+  /// The channel that has become private with this event.
+  var channelMadePrivate: Int64? {
+    guard type == "stream", fields["op"]?.text == "update",
+      fields["property"]?.text == "invite_only", fields["value"]?.bool == true
+    else { return nil }
+    return fields["stream_id"]?.number
   }
 }
