@@ -180,9 +180,9 @@ enum ZulipStateOracle {
   }
 
   /// The newest message, and each conversation's. A deletion does not take them back.
-  /// One that was moved away in silence may be missing already, and one that the user cannot hear of
-  /// may be the newest once the user has reacted to it: a register is no older than its queue, and
-  /// no event says how much newer it is.
+  /// One that was moved away in silence may be missing already, and one that the user cannot hear
+  /// of may be the newest once the user has reacted to it: a register is no older than its queue,
+  /// and no event says how much newer it is.
   private static func newest(
     _ state: ZulipState, _ truth: ZulipTruth, _ isUnheard: (MessageID) -> Bool
   ) -> Objection? {

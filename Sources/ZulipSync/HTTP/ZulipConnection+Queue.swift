@@ -74,8 +74,8 @@ extension ZulipConnection {
     return terms
   }
 
-  /// How long a waiting poll may wait for a rate limit. It is in no hurry, and its deadline is twice
-  /// as far away as the server's own sign of life.
+  /// How long a waiting poll may wait for a rate limit. It is in no hurry, and its deadline is
+  /// twice as far away as the server's own sign of life.
   private static let pollPatience: TimeSpan = .seconds(20)
 
   /// `GET /events`: fetches the events after a finger, which acknowledges all events up to it.

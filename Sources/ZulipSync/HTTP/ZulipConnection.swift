@@ -25,8 +25,8 @@ public import UpdateMachine
 /// retries: that is up to the machine, or the app.
 ///
 /// **Rate limits.** After the server has refused a request because there were too many, the next
-/// ones leave one after the other, at the pace that it asked for. One that would have to wait longer
-/// than 3 s (a waiting poll 20 s) is refused here, and does not leave.
+/// ones leave one after the other, at the pace that it asked for. One that would have to wait
+/// longer than 3 s (a waiting poll 20 s) is refused here, and does not leave.
 ///
 /// **Time.** Each request has a deadline for its whole answer. At the deadline, or when the task is
 /// cancelled, the connection is closed and the request ends at once.

@@ -6,8 +6,8 @@ import UpdateMachine
 /// Zulip counts a user's requests of the last minute. When there are too many, `Retry-After` says
 /// when one more is allowed, not when many are. A client that has several to send is then refused
 /// again at once, and tells its user of one outage after another. So after a refusal requests leave
-/// one after the other, with the server's own wait between two, until the answer to one of them says
-/// that more are left.
+/// one after the other, with the server's own wait between two, until the answer to one of them
+/// says that more are left.
 struct ZulipRateLimit: Sendable {
   /// The time between two requests; `nil`: the server has refused none, or has said since that
   /// more are left.
