@@ -112,6 +112,28 @@ package struct ZulipOracle: Sendable {
           expected: "\(narrow) lacks \(seen.message.id), or does not know",
           found: "knows \(list.knowledge)")
       }
+      if let id = lostStar(in: list, of: narrow, finger, history) {
+        return Objection(expected: "\(narrow) shows \(id), or does not know", found: "\(list)")
+      }
+    }
+    return nil
+  }
+
+  /// A message that the user has starred, in a channel that is not followed, and that the list of
+  /// starred ones neither shows nor leaves open (R15). Of stars the user hears wherever they are.
+  private func lostStar(
+    in list: PartialList<MessageID>, of narrow: ZulipMessageList, _ finger: Int64,
+    _ history: [ZulipTruth]
+  ) -> MessageID? {
+    guard narrow.narrow == ZulipNarrow([.init("is", .text("starred"))]) else { return nil }
+    let truth = history[Int(finger)]
+    for message in truth.realm.messages {
+      let id = MessageID(message.id)
+      guard KnowledgeRules.word(of: list, on: id) == false, !list.copied.contains(id),
+        truth.followed(id) == nil, truth.realm.isVisible(message, to: ZulipTruth.me),
+        message.flags(of: ZulipTruth.me)?.contains(.starred) == true
+      else { continue }
+      if returned[id] == nil, !unheard.contains(id), !isAhead(id, of: finger) { return id }
     }
     return nil
   }
