@@ -21,7 +21,9 @@ package struct ZulipOracle: Sendable {
   /// Messages that became visible again without an event, and the positions where they did, in
   /// ascending order. A client may be between two of them.
   private var returned: [MessageID: [Int64]] = [:]
-  /// Messages that changed when nobody told the user.
+  /// Messages that were moved or deleted when nobody told the user.
+  private var unheardOf: Set<MessageID> = []
+  /// The same, and those that got a reaction then.
   private(set) var unheard: Set<MessageID> = []
 
   /// What a page said about messages that are missing.
@@ -68,11 +70,12 @@ package struct ZulipOracle: Sendable {
     for id in truth.returnsSilently(change) { returned[id, default: []].append(position) }
     guard case .made(let event) = change, truth.announcement(of: change) == nil else { return }
     switch event.kind {
-    case .edited(let edit): unheard.formUnion((edit.move?.ids ?? []).map { MessageID($0) })
-    case .deleted(let ids, _): unheard.formUnion(ids.map { MessageID($0) })
+    case .edited(let edit): unheardOf.formUnion((edit.move?.ids ?? []).map { MessageID($0) })
+    case .deleted(let ids, _): unheardOf.formUnion(ids.map { MessageID($0) })
     case .reacted(let id, _, _): unheard.insert(MessageID(id))
     default: break
     }
+    unheard.formUnion(unheardOf)
   }
 
   // MARK: The audit
@@ -133,7 +136,7 @@ package struct ZulipOracle: Sendable {
         truth.followed(id) == nil, truth.realm.isVisible(message, to: ZulipTruth.me),
         message.flags(of: ZulipTruth.me)?.contains(.starred) == true
       else { continue }
-      if returned[id] == nil, !unheard.contains(id), !isAhead(id, of: finger) { return id }
+      if returned[id] == nil, !unheardOf.contains(id), !isAhead(id, of: finger) { return id }
     }
     return nil
   }

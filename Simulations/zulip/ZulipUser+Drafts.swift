@@ -53,9 +53,12 @@ extension ZulipUser {
     for pending in outbox.pending where pending.refusal == nil {
       guard case .draft(let former, let draft) = pending.change else { continue }
       if let former {
-        let place =
-          expected.firstIndex { $0.id == former.id } ?? expected.firstIndex { isSame($0, former) }
+        // What the server has given an ID is found by that alone.
+        let place = expected.firstIndex {
+          $0.id == former.id || former.id.number <= 0 && isSame($0, former)
+        }
         guard let place else {
+          if draft == nil { continue }  // It is gone, as was wanted.
           return UserObjection(
             .honesty, "what a change is about is there: \(former.content)", "\(outbox)")
         }

@@ -167,7 +167,9 @@ struct MessageLifeCheck {
         line: found.line,
         what: "\(found.what), in \(tally.count) of \(report.orders) orders, first \(tally.first)",
         expected: found.expected, found: found.found)
-    }.sorted { ($0.line, $0.what) < ($1.line, $1.what) }
+    }.sorted {
+      ($0.line, $0.what, $0.expected, $0.found) < ($1.line, $1.what, $1.expected, $1.found)
+    }
   }
 
   mutating func run() {

@@ -171,7 +171,8 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       let prefix = listKey.keyBytes
       rows.put(
         table, new?.beside ?? VersionedMap(), since: old?.beside ?? VersionedMap(),
-        where: { $0 != $1 }, key: { prefix + $0.keyBytes }, value: { $0.storedBytes })
+        where: { $0.storedBytes != $1.storedBytes }, key: { prefix + $0.keyBytes },
+        value: { $0.storedBytes })
       return true
     }
   }

@@ -117,9 +117,9 @@ extension ZulipAccount: MessageModel {
 extension ZulipAccount {
   /// Whether a sent message is among the messages, or the lists show copies of it: a page may bring
   /// it before its event, and of a channel that is not followed no event comes. Whether a draft is
-  /// there, as the server has changed it.
+  /// there, as the server has changed it, or is gone, if that was wanted.
   public func holds(_ change: ZulipChange, created id: Int64) -> Bool {
-    if case .draft = change { return realm.holdsDraft(id) }
+    if case .draft(_, let draft) = change { return realm.holdsDraft(id) == (draft != nil) }
     guard case .send(let message) = change else { return false }
     var partialMessage = partialMessage(of: message)
     partialMessage.id = MessageID(id)

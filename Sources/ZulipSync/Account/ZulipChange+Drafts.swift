@@ -55,7 +55,11 @@ extension ZulipAccount {
     try draft?.check(in: realm)
     guard realm.holdsDrafts else { return }
     let held = former.flatMap { realm.draft($0) }
-    if former != nil, held == nil { throw .draftGone }
+    if former != nil, held == nil {
+      // To delete what is gone is no mistake. What was undone of it must not go with it.
+      if draft == nil { return }
+      throw .draftGone
+    }
     if former == nil, let draft, realm.draft(draft) != nil { throw .draftExists }
     realm.replace(held, by: draft)
   }
@@ -76,10 +80,9 @@ extension ZulipAccount {
       return former == nil && event.fields["drafts"]?.list?.contains { isSame($0) } ?? false
     case .changes: return former != nil && isSame(event.fields["draft"])
     case .goes:
-      guard let former, draft == nil else { return false }
-      // Without an ID it has left, so the server had what it deletes.
+      // One without an ID may be another: the answer to the request says which it was.
+      guard let former, former.id.number > 0, draft == nil else { return false }
       return event.fields["draft_id"]?.number == former.id.number
-        || former.id.number <= 0 && realm.draft(former) == nil
     case .orders, nil: return false
     }
   }
@@ -117,11 +120,20 @@ extension ZulipAccountSource {
     do throws(ZulipFailure) {
       try await connection.deleteDraft(id, within: ceiling)
     } catch {
-      guard case .rejected = error.failure,
-        try await !connection.drafts(within: ceiling).contains(where: { $0.id == id })
-      else { throw error }
+      guard case .rejected = error.failure, try await isDraftGone(id) else { throw error }
     }
-    return .accepted
+    // No event says of one without an ID which it was.
+    return former.id.number > 0 ? .accepted : .created(id)
+  }
+
+  /// Whether the server has no such draft. It has none where drafts are switched off.
+  private func isDraftGone(_ id: Int64) async throws(ZulipFailure) -> Bool {
+    do throws(ZulipFailure) {
+      return try await !connection.drafts(within: ZulipSource.ceiling).contains { $0.id == id }
+    } catch {
+      guard case .rejected = error.failure else { throw error }
+      return true
+    }
   }
 
   /// What the server would say if it could be asked about a draft without an ID.

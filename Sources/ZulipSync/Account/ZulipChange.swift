@@ -138,11 +138,9 @@ extension ZulipChange: Mutation {
   }
 
   /// A draft that the server has by now is not created again: the answer to its creation was lost.
-  /// One that is gone need not be deleted.
   public func isOverruled(by refusal: ZulipOutgoing.Refusal) -> Bool {
     switch self {
     case .draft(nil, becomes: _): refusal == .draftExists
-    case .draft(.some, becomes: nil): refusal == .draftGone
     case .send, .edit, .delete, .flag, .react, .read, .topic, .subscribe, .status, .draft: false
     }
   }

@@ -199,7 +199,10 @@ public final class ZulipConnection: Sendable {
       limits.answered(isPoll: isPoll, in: period, nil, left: answer.left)
       return fields
     } catch {
-      limits.answered(isPoll: isPoll, in: period, error.failure, left: answer.left)
+      // A proxy's page tells nothing of what the server has left.
+      let isSilent = error.reason == .noEnvelope && answer.left == nil
+      limits.answered(
+        isPoll: isPoll, in: period, error.failure, left: isSilent ? 0 : answer.left)
       throw error
     }
   }

@@ -49,12 +49,23 @@ extension ZulipState {
   /// Whether the server has told of drafts.
   var holdsDrafts: Bool { holds(ZulipState.drafts) }
 
-  /// Returns the draft of this ID, or else one that says the same.
+  /// Returns the draft of this ID. If the server has given it none, returns the newest that says
+  /// the same. O(drafts) then.
   func draft(_ named: ZulipDraft) -> ZulipDraft? {
     if named.id.number != 0, let fields = object(ZulipKey(ZulipState.drafts, named.id.number)) {
       return ZulipDraft(fields, named.id.number, in: self)
     }
-    return drafts.first { $0.isSame(as: named) }
+    guard named.id.number <= 0 else { return nil }
+    var found: ZulipDraft?
+    for (key, value) in objects(of: ZulipState.drafts) {
+      guard let fields = value.fields, fields["timestamp"]?.number ?? 0 == named.editedAt else {
+        continue
+      }
+      let draft = ZulipDraft(fields, key.number, in: self)
+      let isNewer = found.map { draft.id.number.magnitude > $0.id.number.magnitude } ?? true
+      if isNewer, draft.isSame(as: named) { found = draft }
+    }
+    return found
   }
 
   func holdsDraft(_ id: Int64) -> Bool { rows.contains(ZulipKey(ZulipState.drafts, id)) }

@@ -177,7 +177,7 @@ extension ZulipState {
     }
   }
 
-  private mutating func removeAll(_ field: String) {
+  mutating func removeAll(_ field: String) {
     rows.removeAll(in: ZulipKey(field, .min)..<ZulipKey.end(of: field))
   }
 

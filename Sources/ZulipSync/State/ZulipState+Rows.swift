@@ -224,6 +224,8 @@ extension ZulipState {
   }
 
   mutating func setSetting(_ name: String, _ value: ZulipValue) throws(ZulipError) {
+    // The server deletes all drafts with it, and sends no event of that.
+    if name == "enable_drafts_synchronization", value.bool == false { removeAll("drafts") }
     // Old clients get each setting in its own field; newer ones get all in one field.
     let own = ZulipKey(name)
     let isOwn = ZulipTable.shapes[name] == nil && rows.contains(own)

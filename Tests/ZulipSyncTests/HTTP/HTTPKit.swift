@@ -8,17 +8,29 @@ import UpdateMachine
 
 typealias Response = LoopbackServer.Response
 
+/// A clock that goes on when somebody sleeps, and then at once.
+final class LeapClock: DriverClock {
+  private let moment = Shared(Moment(milliseconds: 0))
+  var now: Moment { moment.value }
+  var wallTime: WallTime { WallTime(milliseconds: 1_000_000 + now.milliseconds) }
+
+  func sleep(until later: Moment) async throws(CancellationError) {
+    moment.change { $0 = max($0, later) }
+  }
+}
+
 /// The user of a server on this computer.
 enum Ada {
   static let email = "ada+zulip@example.org"
   static let key = "s3cretKeyThatNobodyMaySee0123456"
 
   static func connection(
-    to server: LoopbackServer, _ settings: ZulipSettings = ZulipSettings()
+    to server: LoopbackServer, _ settings: ZulipSettings = ZulipSettings(),
+    clock: any DriverClock = SystemClock()
   ) throws -> ZulipConnection {
     try ZulipConnection(
       to: try ZulipSite(server.address), email: email, key: try ZulipAPIKey(key),
-      settings: settings)
+      settings: settings, clock: clock)
   }
 
   /// Runs `body` with a server and a connection to it, and closes both afterwards.

@@ -7,17 +7,6 @@ import Testing
 
 /// Tests the pace of requests once the server has refused one because there were too many.
 @Suite(.timeLimit(.minutes(2))) struct RateLimitTests {
-  /// A clock that goes on when somebody sleeps, and then at once.
-  private final class LeapClock: DriverClock {
-    private let moment = Shared(Moment(milliseconds: 0))
-    var now: Moment { moment.value }
-    var wallTime: WallTime { WallTime(milliseconds: 1_000_000 + now.milliseconds) }
-
-    func sleep(until later: Moment) async throws(CancellationError) {
-      moment.change { $0 = max($0, later) }
-    }
-  }
-
   /// A server that lets one request of each kind through in four seconds.
   private final class Turnstile: Sendable {
     private let clock: LeapClock
@@ -81,6 +70,31 @@ import Testing
         "polls at 0: 200", "polls at 0: 429", "polls at 4000: 200", "polls at 8000: 200",
         "others at 8000: 200",
       ])
+  }
+
+  @Test func `a proxy's page does not end the pace`() async throws {
+    let clock = LeapClock()
+    let count = Shared(0)
+    let answer: LoopbackServer.Answer = { _ in
+      let number = count.change { count -> Int in
+        count += 1
+        return count
+      }
+      switch number {
+      case 1: return .error(429, "RATE_LIMIT_HIT", #""retry-after":2"#)
+      case 2: return .badGateway
+      default: return .events()
+      }
+    }
+    try await serve(clock, answer) { connection in
+      for moment in [0, 2_000, 4_000, 4_000] as [Int64] {
+        _ = await Ada.failure { () async throws(ZulipFailure) in
+          try await connection.events(after: finger, waits: true)
+        }
+        #expect(clock.now == .ms(moment))
+      }
+    }
+    #expect(count.value == 4)
   }
 
   @Test func `what would have to wait for long is refused here, and has not left`() async throws {

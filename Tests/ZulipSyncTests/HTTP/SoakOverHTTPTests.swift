@@ -64,7 +64,7 @@ struct Soak {
     turns[9] = (.events(event).with(.reset(after: 0)), .unreachable)
     turns[11] = (.events().with(.garbage([22, 3, 1])), .serverFault)
     turns[13] = (
-      .error(429, "RATE_LIMIT_HIT", #""retry-after":0.01"#), .rateLimited(after: .milliseconds(10))
+      .error(429, "RATE_LIMIT_HIT", #""retry-after":1.5"#), .rateLimited(after: .milliseconds(1500))
     )
     turns[15] = (.events().with(.halfOpen(after: 40)), .timedOut)
     turns[17] = (.error(400, "BAD_EVENT_QUEUE_ID"), .expired)
@@ -103,7 +103,8 @@ struct Soak {
     var early = Soak.usage
     var time = Duration.zero
     do {
-      let connection = try Ada.connection(to: server)
+      // Under a rate limit nobody waits.
+      let connection = try Ada.connection(to: server, clock: LeapClock())
       try await ask(0..<Soak.warmUp, connection, server, sent)
       early = Soak.usage
       time = try await ContinuousClock().measure {
