@@ -58,8 +58,8 @@
       }
       let isModel = seen.model.map(App.checksum) == body.model.map(App.checksum)
       let status = body.isLoaded ? body.status : nil
-      let told = (seen.status?.shown, seen.pending.count, seen.local?.view.version)
-      let present = (status?.shown, body.pending.count, body.local?.view.version)
+      let told = (seen.status?.code, seen.pending.count, seen.local?.view.version)
+      let present = (status?.code, body.pending.count, body.local?.view.version)
       if !isModel || told != present {
         world.checker.report(
           .honesty, client, world.now, "the app is told of \(present), model \(isModel)", "\(told)")

@@ -81,10 +81,10 @@ where Sync.Batch.Event == Model.Event {
     return nil
   }
 
-  /// Whether an app shows both alike: by the name of the status, up to what it does when live.
+  /// Whether an app sees one status in both: not which request is out.
   private static func isOneStatus(_ one: MachineStatus, _ other: MachineStatus) -> Bool {
     switch (one, other) {
-    case (.live, .live), (.registering, .registering): true
+    case (.live(.polling), .live(.polling)), (.registering, .registering): true
     default: one == other
     }
   }

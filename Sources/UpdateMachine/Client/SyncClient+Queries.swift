@@ -179,7 +179,7 @@ extension SyncClient {
   @inlinable
   mutating func noteChanges(since before: Look, at now: Moment, _ effects: inout Effects) {
     let after = look(at: now)
-    if after.status.shown != before.status.shown || after.freshness != before.freshness {
+    if after.status.code != before.status.code || after.freshness != before.freshness {
       effects.changes.insert(.status)
     }
     if after.view != before.view { effects.changes.insert(.view) }

@@ -45,8 +45,8 @@
     /// How much of what is lacking has come, from 0 to 1; `nil`: the source does not tell, or the
     /// client is up to date.
     public private(set) var progress: Double?
-    /// What the machine is doing; `nil`: the saved form has not been read. What it does while it is
-    /// *live* is as it was when that began.
+    /// What the machine is doing; `nil`: the saved form has not been read. Which request is
+    /// out is not updated.
     public private(set) var status: MachineStatus?
 
     /// What has been shown.
@@ -122,7 +122,7 @@
       if freshness.nextAttempt != nextAttempt { nextAttempt = freshness.nextAttempt }
       if newer.nextPush != nextPush { nextPush = newer.nextPush }
       if newer.progress != progress { progress = newer.progress }
-      if newer.status?.shown != status?.shown { status = newer.status }
+      if newer.status?.code != status?.code { status = newer.status }
     }
   }
 

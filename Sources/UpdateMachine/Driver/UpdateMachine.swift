@@ -283,8 +283,8 @@
     }
 
     /// Returns the present state, and then the newest one whenever there is something else to show.
-    /// What a *live* machine is doing is not shown: an event that comes makes one state, and its
-    /// saving and the next poll make none. The subscription begins before this returns, so nothing
+    /// Which request is out is not shown: an event that comes makes one state, and one more when it
+    /// is saved and the next poll is out. The subscription begins before this returns, so nothing
     /// later is missed. Each call returns its own stream, for one reader. States between two
     /// readings are skipped, so a slow reader costs nothing. The subscription ends when the stream
     /// is dropped or its task is cancelled. Neither the call nor the stream keeps the machine

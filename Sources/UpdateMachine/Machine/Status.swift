@@ -97,10 +97,6 @@ extension MachineStatus {
     }
   }
 
-  /// What an app shows of it: ``code``, but one number for all that a live machine does.
-  @inlinable
-  package var shown: Int { isLive ? 4 : code }
-
   /// A small number for each state, for tables and hashes: its index in ``names``.
   @inlinable
   package var code: Int {
