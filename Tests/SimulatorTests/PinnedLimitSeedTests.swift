@@ -11,11 +11,11 @@ import Testing
     return life
   }
 
-  /// A list was known up to 9, which is no message, and nothing newer was shown. A page after 9
+  /// A list was known up to 8, which is no message, and nothing newer was shown. A page after 8
   /// does not say whether it hides anything, so it was not believed, and was asked for until the
   /// end. Now such a page looks at one older message, too.
   @Test func `seed 4 of messages: a page after the limit shows whether its anchor is hidden`() {
-    #expect(lived(4).lines.contains { $0.text.hasSuffix("channel:1 about 9, 1 before, 20 after") })
+    #expect(lived(4).lines.contains { $0.text.hasSuffix("sender:1 about 8, 1 before, 20 after") })
   }
 
   /// Five messages that the client did not hold were starred, one after the other, and all were
