@@ -38,11 +38,11 @@ struct MessageSessions {
     let user = register.user
     var session = MessageSession(line: register.line, name: "queue \(queue)", followed: [])
     var end = Int64.max
-    var lostAt = Int64.max
+    var isLost = false
     for exchange in exchanges where exchange.user == user {
       switch exchange.kind {
       case .released(queue): end = min(end, exchange.sent)
-      case .lost(queue): lostAt = min(lostAt, exchange.ended)
+      case .lost(queue): isLost = true
       case .polled(queue, let events):
         session.polls.append(
           MessageSession.Poll(
@@ -57,7 +57,7 @@ struct MessageSessions {
     where session.polls[index].sent < session.polls[index - 1].ended { return }
     // Nobody knows how long a queue without a release went on after its last answer. What happened
     // after the last answer of a lost queue is told by no event.
-    if end == .max || lostAt < end { end = session.polls.last?.ended ?? register.ended }
+    if end == .max || isLost { end = session.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
     session.followed = channels?.sorted() ?? followed(by: user, until: end)
     addPages(own, form, of: user, session, &used)
