@@ -77,15 +77,22 @@ private struct RecordedLine: Decodable {
       sent: sent, ended: ended, client: client, request: request,
       response: try RecordedLine.response(response))
     guard request.kind == .register else { return }
-    exchange?.registeredUser = (try? response.decode(Registered.self, forKey: .body))?.user
+    exchange?.registeredUser = try RecordedLine.registeredUser(response)
   }
 
-  private struct Registered: Decodable {
-    var user: Int64?
+  /// The user whom the answer to a register names. A body that is no object is no answer of the
+  /// server's, which the check of queues says. What is no number is an error of the recording.
+  private static func registeredUser(
+    _ response: KeyedDecodingContainer<Field>
+  ) throws -> Int64? {
+    guard
+      let body = try? response.nestedContainer(keyedBy: Registered.self, forKey: .body)
+    else { return nil }
+    return try body.decodeIfPresent(Int64.self, forKey: .user)
+  }
 
-    enum CodingKeys: String, CodingKey {
-      case user = "user_id"
-    }
+  private enum Registered: String, CodingKey {
+    case user = "user_id"
   }
 
   private static func response(

@@ -13,8 +13,8 @@ struct SmallRecording {
   var client = "ann"
 
   /// - Parameter channels: the channels that the user follows.
-  init(following channels: [Int], user: Int = 1) {
-    register("q", following: channels, user: user)
+  init(following channels: [Int], user: Int = 1) throws {
+    try register("q", following: channels, user: user)
   }
 
   var messages: MessageRecording { MessageRecording(lines) }
@@ -28,7 +28,7 @@ struct SmallRecording {
   }
 
   mutating func add(
-    _ method: String, _ path: String, _ params: [String: Any], _ body: [String: Any],
+    _ method: String, _ path: String, _ params: [String: Any], _ body: Any,
     status: Int = 200
   ) throws {
     let number = lines.count + 1
@@ -40,12 +40,12 @@ struct SmallRecording {
     lines.append((number, try JSONSerialization.data(withJSONObject: line)))
   }
 
-  mutating func register(_ queue: String, following channels: [Int], user: Int = 1) {
+  mutating func register(_ queue: String, following channels: [Int], user: Int = 1) throws {
     let body: [String: Any] = [
       "queue_id": queue, "last_event_id": -1, "user_id": user,
       "subscriptions": channels.map { ["stream_id": $0] },
     ]
-    try? add("POST", "register", ["apply_markdown": true], body)
+    try add("POST", "register", ["apply_markdown": true], body)
   }
 
   mutating func poll(_ events: [String: Any]..., queue: String = "q") throws {
@@ -138,7 +138,7 @@ struct RaceCheckTests {
 
   /// A message is moved, and then a page of its channel shows it where it was before.
   private func afterMove(showing topic: String, edited: Int?) throws -> MessageCheck.Report {
-    var recording = SmallRecording(following: [7])
+    var recording = try SmallRecording(following: [7])
     try recording.poll(SmallRecording.sent(5, in: 7, "a", event: 0))
     try recording.poll(SmallRecording.moved(5, in: 7, "a", to: "b", at: 100, event: 1))
     try recording.page(
@@ -173,7 +173,7 @@ struct RaceCheckTests {
     let report = try afterMove(showing: "c", edited: nil)
     #expect(report.differences.isEmpty)
     // The next page shows another place than the stale copy and the events.
-    var recording = SmallRecording(following: [7])
+    var recording = try SmallRecording(following: [7])
     try recording.poll(SmallRecording.sent(5, in: 7, "a", event: 0))
     try recording.poll(SmallRecording.moved(5, in: 7, "a", to: "b", at: 100, event: 1))
     try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "a")])
@@ -185,7 +185,7 @@ struct RaceCheckTests {
   // MARK: Second readings
 
   @Test func `a second reading mends what a stale copy left`() throws {
-    var recording = SmallRecording(following: [7])
+    var recording = try SmallRecording(following: [7])
     try recording.poll(SmallRecording.sent(5, in: 7, "a", event: 0))
     try recording.poll(SmallRecording.moved(5, in: 7, "a", to: "b", at: 100, event: 1))
     try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "a")])
@@ -199,7 +199,7 @@ struct RaceCheckTests {
   }
 
   @Test func `a second reading does not excuse what changed without an event`() throws {
-    var recording = SmallRecording(following: [7])
+    var recording = try SmallRecording(following: [7])
     try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "a")])
     try recording.poll()
     try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "b", edited: 100)])
@@ -210,7 +210,7 @@ struct RaceCheckTests {
   // MARK: Asking again
 
   @Test func `a message that a list leaves open is asked for, though the list lacks it`() throws {
-    var recording = SmallRecording(following: [7])
+    var recording = try SmallRecording(following: [7])
     try recording.page([("is", "dm")], [SmallRecording.direct(3)])
     // Of message 5 nothing is known, so it may be in the list. Message 3 makes the page too old to
     // answer once more.
@@ -224,7 +224,7 @@ struct RaceCheckTests {
   }
 
   @Test func `the newest page answers for those that the store gave up`() throws {
-    var recording = SmallRecording(following: [7])
+    var recording = try SmallRecording(following: [7])
     try recording.page([("channel", 7)], [])
     try recording.poll(SmallRecording.followed(8, event: 0))
     // The message was moved here from a channel that the user does not follow.
@@ -237,7 +237,7 @@ struct RaceCheckTests {
   // MARK: Lost queues
 
   @Test func `the life of a lost queue ends at its last answered poll`() throws {
-    var recording = SmallRecording(following: [7])
+    var recording = try SmallRecording(following: [7])
     try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "a")])
     try recording.poll()
     // The event of this move was lost with the queue.
@@ -253,11 +253,11 @@ struct RaceCheckTests {
 struct RecordedUserTests {
   /// Two observers whose names begin with the same word, and a client that never registers.
   private func recording(_ second: String, user: Int) throws -> SmallRecording {
-    var recording = SmallRecording(following: [7])
+    var recording = try SmallRecording(following: [7])
     recording.client = "obs/iago"
-    recording.register("q1", following: [7], user: 1)
+    try recording.register("q1", following: [7], user: 1)
     recording.client = second
-    recording.register("q2", following: [7], user: user)
+    try recording.register("q2", following: [7], user: user)
     recording.client = "iago/actor"
     try recording.page([("channel", 7)], [])
     return recording
@@ -272,6 +272,19 @@ struct RecordedUserTests {
     let read = try read(try recording("obs/hamlet", user: 2))
     #expect(read.exchanges.map(\.user) == ["ann", "ann", "obs/hamlet", "iago"])
     #expect(read.messages?.exchanges.map(\.user) == ["ann", "ann", "obs/hamlet", "iago"])
+  }
+
+  @Test func `a user that is no number is refused, and a body that is no object names none`()
+    throws
+  {
+    func register(_ body: Any) throws -> SmallRecording {
+      var recording = try SmallRecording(following: [7])
+      try recording.add("POST", "register", [:], body)
+      return recording
+    }
+    #expect(throws: RecordingError.self) { try read(try register(["user_id": "seven"])) }
+    #expect(try read(try register("<html>")).exchanges.last?.registeredUser == nil)
+    #expect(try read(try register(["queue_id": "p"])).exchanges.last?.registeredUser == nil)
   }
 
   @Test func `a client that registers as two users is refused`() throws {

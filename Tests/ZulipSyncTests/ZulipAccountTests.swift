@@ -90,16 +90,21 @@ import ZulipSync
     #expect(Array(read.messages.messages) == Array(account.messages.messages))
   }
 
-  @Test func `a change of a message on disk shows after a restart, once that is loaded`() throws {
-    typealias Client = SyncClient<ZulipAccount, EventQueue<ZulipEvent>>
+  /// The account of user 7, who follows channel 4.
+  private static func ofGeneral(client: ClientID = ClientID(0)) throws -> ZulipAccount {
     let fields = try #require(
       try ZulipValue(
         json: Data(
           #"{"user_id":7,"subscriptions":[{"stream_id":4,"name":"general"}],"max_message_id":0}"#
             .utf8)
       ).fields)
-    var account = try ZulipAccount(
-      snapshot: .init(ZulipSnapshot(fields, .full), .rendered, client: ClientID(3)))
+    return try ZulipAccount(
+      snapshot: .init(ZulipSnapshot(fields, .full), .rendered, client: client))
+  }
+
+  @Test func `a change of a message on disk shows after a restart, once that is loaded`() throws {
+    typealias Client = SyncClient<ZulipAccount, EventQueue<ZulipEvent>>
+    var account = try Self.ofGeneral(client: ClientID(3))
     Self.learnAll(of: account.list(ZulipNarrow([])), &account)
     try account.apply(
       ZulipEvent(#"{"type":"message","flags":["read"],"message":\#(Self.message)}"#))
@@ -134,13 +139,7 @@ import ZulipSync
   }
 
   @Test func `an account is the same after saving and loading`() throws {
-    let fields = try #require(
-      try ZulipValue(
-        json: Data(
-          #"{"user_id":7,"subscriptions":[{"stream_id":4,"name":"general"}],"max_message_id":0}"#
-            .utf8)
-      ).fields)
-    var account = try ZulipAccount(snapshot: .init(ZulipSnapshot(fields, .full), .rendered))
+    var account = try Self.ofGeneral()
     let narrow = ZulipNarrow([
       .init("dm", .numbers([8, 9])), .init("sender", .number(8), isNegated: true),
       .init("search", .text("é")),

@@ -131,6 +131,7 @@ private struct MessageLine: Decodable {
     case ("GET", "/api/v1/events"):
       guard let queue = params.queue else { return nil }
       guard isSuccess else {
+        // A refusal may be a proxy's page, which has no code.
         let code = (try? response.decode(Body.self, forKey: .body))?.code
         return code == "BAD_EVENT_QUEUE_ID" ? .lost(queue: queue) : nil
       }

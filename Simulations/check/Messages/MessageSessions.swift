@@ -56,7 +56,8 @@ struct MessageSessions {
     for index in session.polls.indices.dropFirst()
     where session.polls[index].sent < session.polls[index - 1].ended { return }
     // Nobody knows how long a queue without a release went on after its last answer. What happened
-    // after the last answer of a lost queue is told by no event.
+    // after the last answer of a lost queue is told by no event. One that is asked for after it was
+    // released is lost, too: its client did not know of the release.
     if end == .max || isLost { end = session.polls.last?.ended ?? register.ended }
     let own = exchanges.filter { $0.user == user && $0.sent >= register.ended && $0.ended <= end }
     session.followed = channels?.sorted() ?? followed(by: user, until: end)

@@ -16,21 +16,14 @@ import UpdateMachine
   private static func follow(
     _ desk: Desk, _ body: (Machine, Views) async throws -> Void
   ) async throws {
-    try await Ada.serve {
+    try await Ada.follow {
       await desk.answer($0)
-    } while: { server, connection in
-      let machine = Machine(
-        source: ZulipAccountSource(connection), store: MemoryStore(), settings: .quick)
-      let running = Task { await machine.run() }
-      for await state in await machine.states() where state.model != nil { break }
+    } while: { machine in
       let model = try #require(await machine.state.model)
       let list = model.list(ZulipNarrow([.init("channel", .number(4))]))
       let opened = await machine.openWindow(on: list, showing: .newest(10))
       for await view in opened where view.isComplete { break }
       try await body(machine, opened)
-      await machine.stop()
-      await running.value
-      await server.reaches { $0.answering == 0 }
     }
   }
 

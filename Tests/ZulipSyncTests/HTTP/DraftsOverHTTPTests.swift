@@ -13,18 +13,7 @@ import UpdateMachine
   private static func follow(
     _ desk: Drawer, _ body: (Machine) async throws -> Void
   ) async throws {
-    try await Ada.serve {
-      await desk.answer($0)
-    } while: { server, connection in
-      let machine = Machine(
-        source: ZulipAccountSource(connection), store: MemoryStore(), settings: .quick)
-      let running = Task { await machine.run() }
-      for await state in await machine.states() where state.model != nil { break }
-      try await body(machine)
-      await machine.stop()
-      await running.value
-      await server.reaches { $0.answering == 0 }
-    }
+    try await Ada.follow({ await desk.answer($0) }, while: body)
   }
 
   private static let place = ZulipConnection.Recipient.channel(ChannelID(4), topic: "lunch")

@@ -45,6 +45,24 @@ enum Ada {
     }
   }
 
+  /// Runs `body` with a machine that follows a server, once it holds an account. It ends the
+  /// machine, and waits until the server answers nothing more.
+  static func follow(
+    _ answer: @escaping LoopbackServer.Answer,
+    while body: (UpdateMachine<ZulipAccountSource>) async throws -> Void
+  ) async throws {
+    try await serve(answer: answer) { server, connection in
+      let machine = UpdateMachine(
+        source: ZulipAccountSource(connection), store: MemoryStore(), settings: .quick)
+      let running = Task { await machine.run() }
+      for await state in await machine.states() where state.model != nil { break }
+      try await body(machine)
+      await machine.stop()
+      await running.value
+      await server.reaches { $0.answering == 0 }
+    }
+  }
+
   /// Sends one request. Returns what the server was asked, and what the client made of the answer.
   static func asked<Value: Sendable>(
     _ answer: Response = .success(),

@@ -103,7 +103,7 @@ struct Soak {
     var early = Soak.usage
     var time = Duration.zero
     do {
-      // Under a rate limit nobody waits.
+      // The clock leaps, so that no request is kept waiting by the rate limits in between.
       let connection = try Ada.connection(to: server, clock: LeapClock())
       try await ask(0..<Soak.warmUp, connection, server, sent)
       early = Soak.usage
