@@ -163,18 +163,21 @@ struct MessageLifeCheck {
 
   mutating func run() {
     for narrow in session.narrows {
+      var races: [MessageRace] = []
       for polls in momentsBetweenPages(of: narrow) {
         let most = bound * MessageLifeCheck.momentsInFull
         let step = (polls.count + most - 1) / most
         // The steps are counted from the end, so that the last poll is among those chosen.
         let each = min(bound, max(1, most / polls.count))
         for poll in stride(from: polls.count - 1, through: 0, by: -step).reversed() {
-          race([narrow], after: polls[poll], atMost: each)
+          races.append(MessageRace(truth(after: polls[poll]), [narrow], atMost: each))
         }
       }
-      race([narrow], atMost: bound)
+      races.append(MessageRace(truth(after: nil), [narrow], atMost: bound))
+      play(races)
     }
-    if session.narrows.count > 1 { race(session.narrows, atMost: bound) }
+    guard session.narrows.count > 1 else { return }
+    play([MessageRace(truth(after: nil), session.narrows, atMost: bound)])
   }
 
   /// Moments at which the same pages of a list have come are much alike. Up to this many get
@@ -205,30 +208,34 @@ struct MessageLifeCheck {
   }
 
   /// Plays the pages of some lists in every order, or in as many as the bound allows.
-  /// - Parameter poll: the poll after whose answer the race ends; `nil`: it ends with the session.
-  private mutating func race(
-    _ narrows: [ZulipFilter], after poll: Int? = nil, atMost bound: Int
-  ) {
-    let race = MessageRace(truth(after: poll), narrows, atMost: bound)
-    guard !race.pages.isEmpty else { return }
+  private mutating func play(_ races: [MessageRace]) {
+    var rest = races[...].filter { !$0.pages.isEmpty }[...]
+    while let first = rest.indices.first {
+      let last = rest.indices.dropFirst().first { !rest[$0].goesOn(from: rest[$0 - 1]) }
+      let alike = rest[first..<(last ?? rest.endIndex)]
+      rest = rest[alike.endIndex...]
+      var verdicts = alike.map { race in race.orders.orders.map { _ in MessageVerdict?.none } }
+      MessageTree(alike).play(
+        while: { !isInterrupted() },
+        ended: { [asksAgain] run, orders in
+          if asksAgain { run.askAgain() }
+          run.noteDoubts()
+          let verdict = MessageVerdict(on: run)
+          for place in orders { verdicts[place.race - first][place.order] = verdict }
+        })
+      for (race, verdicts) in zip(alike, verdicts) { note(verdicts, of: race) }
+    }
+  }
+
+  private mutating func note(_ verdicts: [MessageVerdict?], of race: MessageRace) {
     report.races += 1
     if race.orders.isAll { report.racesInFull += 1 }
-    let count = race.orders.orders.count
-    var verdicts: [MessageVerdict?] = Array(repeating: nil, count: count)
-    race.play(
-      while: { !isInterrupted() },
-      ended: { [asksAgain] run, numbers in
-        if asksAgain { run.askAgain() }
-        run.noteDoubts()
-        let verdict = MessageVerdict(on: run)
-        for number in numbers { verdicts[number] = verdict }
-      })
     for (number, verdict) in verdicts.enumerated() {
       guard let verdict else { continue }
       note(
         verdict,
-        of: "in order \(number + 1) of \(count) of \(race.pages.count) pages and the first "
-          + "\(race.events.count) polls")
+        of: "in order \(number + 1) of \(verdicts.count) of \(race.pages.count) pages and the "
+          + "first \(race.events.count) polls")
     }
   }
 

@@ -32,17 +32,24 @@ struct MessageOrders {
     var pairs: [(begin: Int, take: Int)] = []
   }
 
-  /// What happens to a page in a slot. Steps are in the order in which they happen.
+  /// What happens in a slot. Steps are in the order in which they happen.
   struct Step: Comparable {
+    enum Kind: Int {
+      /// A page's fetch begins.
+      case begins
+      /// A page is taken.
+      case takes
+      /// The order ends.
+      case ends
+    }
+
     var slot: Int
-    /// Whether the page is taken. If not, its fetch begins.
-    var takes: Bool
+    var kind: Kind
     /// The page's place among the race's pages.
     var page: Int
 
     static func < (one: Step, other: Step) -> Bool {
-      if one.slot != other.slot { return one.slot < other.slot }
-      return one.takes == other.takes ? one.page < other.page : other.takes
+      (one.slot, one.kind.rawValue, one.page) < (other.slot, other.kind.rawValue, other.page)
     }
   }
 
@@ -186,9 +193,10 @@ extension MessageOrders.Order {
   }
 
   /// In a slot, fetches begin before pages are taken.
-  var steps: [MessageOrders.Step] {
+  /// - Parameter end: the slot in which it ends.
+  func steps(until end: Int) -> [MessageOrders.Step] {
     let fetches = begins.enumerated().map { page, slot in
-      MessageOrders.Step(slot: slot, takes: false, page: page)
+      MessageOrders.Step(slot: slot, kind: .begins, page: page)
     }.sorted()
     var steps: [MessageOrders.Step] = []
     var next = 0
@@ -197,8 +205,8 @@ extension MessageOrders.Order {
         steps.append(fetches[next])
         next += 1
       }
-      steps.append(MessageOrders.Step(slot: takes[page], takes: true, page: page))
+      steps.append(MessageOrders.Step(slot: takes[page], kind: .takes, page: page))
     }
-    return steps + fetches[next...]
+    return steps + fetches[next...] + [MessageOrders.Step(slot: end, kind: .ends, page: 0)]
   }
 }

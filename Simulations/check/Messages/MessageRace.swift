@@ -22,8 +22,8 @@ final class MessageRace {
   }
 
   struct Page {
-    /// Its place in the session.
-    var index: Int
+    /// Its place among the race's pages.
+    var place: Int
     var interval: IDInterval<MessageID>
     /// Whether what it shows is still true at the end.
     var isLevel: Bool
@@ -38,9 +38,6 @@ final class MessageRace {
   /// The messages that events name, in ascending order.
   let named: [MessageID]
   let orders: MessageOrders
-
-  /// The orders with their steps. Orders that begin alike are next to each other.
-  private let paths: [(steps: [MessageOrders.Step], number: Int)]
 
   /// - Parameters:
   ///   - narrows: the narrow of one list, or those of all.
@@ -57,58 +54,113 @@ final class MessageRace {
       narrows.count > 1 ? session.polls.map(\.events) : session.events(thatMatterTo: narrows[0])
     self.events = events.map { $0.map { Event(event: $0, named: $0.named) } }
     named = truth.lastNamed.keys.sorted()
-    lists = pages.isEmpty ? [] : narrows.map { MessageRace.list(of: $0, truth) }
+    lists = narrows.map { [pages] in MessageRace.list(of: $0, truth, pages) }
     orders = MessageOrders(session, pages: pages, polls: polls, bound: bound)
-    paths = orders.orders.enumerated().map { (steps: $1.steps, number: $0) }
-      .sorted { $0.steps.lexicographicallyPrecedes($1.steps) }
   }
 
-  private static func list(of narrow: ZulipFilter, _ truth: MessageTruth) -> List {
+  private static func list(
+    of narrow: ZulipFilter, _ truth: MessageTruth, _ pages: [Int]
+  ) -> List {
     let expected = truth.list(of: narrow)
-    let pages = truth.session.pages.enumerated().compactMap { index, page -> Page? in
+    let ownPages = pages.enumerated().compactMap { place, index -> Page? in
+      let page = truth.session.pages[index]
       guard page.request.narrow == narrow, let interval = page.interval else { return nil }
       let isLevel = truth.isLevel(page, interval, of: narrow)
-      return Page(index: index, interval: interval, isLevel: isLevel)
+      return Page(place: place, interval: interval, isLevel: isLevel)
     }
     return List(
       narrow: narrow, expected: expected,
-      ids: expected.ids.filter { expected.covered.contains($0) }, pages: pages)
+      ids: expected.ids.filter { expected.covered.contains($0) }, pages: ownPages)
   }
 
-  // MARK: Playing
+  /// Whether the other race ends earlier, and up to its end has the same pages and events. Both are
+  /// of the same lists in the same session.
+  func goesOn(from other: MessageRace) -> Bool {
+    let (mine, its) = (truth.session.pages, other.truth.session.pages)
+    // A longer race has each event that a shorter one has, so it is enough to count.
+    return pages.count == other.pages.count && events.count >= other.events.count
+      && zip(pages, other.pages).allSatisfy { mine[$0].line == its[$1].line }
+      && zip(events, other.events).allSatisfy { $0.count == $1.count }
+  }
+}
 
-  /// Plays every order. What several orders begin with is played once.
+/// The orders of races each of which goes on from the one before. What several orders begin with is
+/// played once.
+struct MessageTree {
+  private let races: ArraySlice<MessageRace>
+  /// Orders that begin alike are next to each other.
+  private let paths: [Path]
+
+  private struct Path {
+    var steps: [MessageOrders.Step]
+    var order: Place
+  }
+
+  /// An order of a race.
+  struct Place {
+    var race: Int
+    var order: Int
+  }
+
+  init(_ races: ArraySlice<MessageRace>) {
+    self.races = races
+    paths = races.indices.flatMap { race in
+      races[race].orders.orders.enumerated().map { number, order in
+        Path(
+          steps: order.steps(until: 2 * races[race].events.count),
+          order: Place(race: race, order: number))
+      }
+    }.sorted { $0.steps.lexicographicallyPrecedes($1.steps) }
+  }
+
+  /// Plays every order.
   /// - Parameters:
   ///   - goesOn: whether to go on.
-  ///   - ended: gets a run that has ended, and the numbers of its orders, which are the same.
-  func play(while goesOn: () -> Bool, ended: (inout MessageRun, [Int]) -> Void) {
-    var run = MessageRun(self)
+  ///   - ended: gets a run that has ended, and its orders, which are the same.
+  func play(while goesOn: () -> Bool, ended: (inout MessageRun, [Place]) -> Void) {
+    guard let longest = races.last else { return }
+    var run = MessageRun(longest)
     play(&run, paths[...], after: 0, goesOn, ended)
   }
 
   /// Plays orders whose first steps are the same, from there to the end.
   private func play(
-    _ run: inout MessageRun, _ paths: ArraySlice<(steps: [MessageOrders.Step], number: Int)>,
-    after count: Int, _ goesOn: () -> Bool, _ ended: (inout MessageRun, [Int]) -> Void
+    _ run: inout MessageRun, _ paths: ArraySlice<Path>, after count: Int, _ goesOn: () -> Bool,
+    _ ended: (inout MessageRun, [Place]) -> Void
   ) {
     var paths = paths
-    for place in count..<2 * pages.count {
-      // The last of those that differ here needs no copy.
-      while let step = paths.first?.steps[place] {
-        guard goesOn() else { return }
-        run.go(to: step.slot)
-        let same = paths.prefix { $0.steps[place] == step }
-        guard same.count < paths.count else {
-          run.perform(step)
-          break
-        }
+    var count = count
+    while let step = paths.first?.steps[count] {
+      guard goesOn() else { return }
+      run.go(to: step.slot)
+      let same = paths.prefix { $0.steps[count] == step }
+      if same.count == paths.count {
+        // The last of those that part here needs no copy.
+        count += 1
+        if perform(step, of: same, &run, ended) { return }
+      } else {
         var branch = run
-        branch.perform(step)
-        play(&branch, same, after: place + 1, goesOn, ended)
+        if !perform(step, of: same, &branch, ended) {
+          play(&branch, same, after: count + 1, goesOn, ended)
+        }
         paths = paths.dropFirst(same.count)
       }
     }
-    run.go(to: 2 * events.count)
-    ended(&run, paths.map(\.number))
+  }
+
+  /// Returns whether the orders end with this step.
+  private func perform(
+    _ step: MessageOrders.Step, of paths: ArraySlice<Path>, _ run: inout MessageRun,
+    _ ended: (inout MessageRun, [Place]) -> Void
+  ) -> Bool {
+    switch step.kind {
+    case .begins: run.begin(step.page)
+    case .takes: run.take(step.page)
+    case .ends:
+      let orders = paths.map(\.order)
+      run.race = races[orders[0].race]
+      ended(&run, orders)
+    }
+    return step.kind == .ends
   }
 }

@@ -19,16 +19,23 @@ struct MessageRun {
   private(set) var askedAgain = 0
   /// What a client shows of messages that it did not hold when a page brought a stale copy: that
   /// copy, with the events since. The value is `nil` if one of them has deleted the message.
-  private(set) var stale: [MessageID: MessageTruth.Expected] = [:]
+  private(set) var stale: [MessageID: Stale] = [:]
 
-  let race: MessageRace
-  /// Which of the session's pages the store has taken.
+  /// The race that it is judged by. All races that may follow from here begin like it.
+  var race: MessageRace
+  /// Which of the race's pages the store has taken.
   private var taken: Set<Int> = []
   /// The fetches that have begun, by the places of their pages in the race.
   private var fetches: [Fetch?]
   private var fetchCount: UInt64 = 0
   /// The slot that has been reached.
   private var slot = 0
+
+  struct Stale {
+    var message: MessageTruth.Shown
+    /// The line of the page that brought it.
+    var line: Int
+  }
 
   private struct Fetch {
     var id: RequestID
@@ -57,15 +64,16 @@ struct MessageRun {
     }
   }
 
-  /// Does a step of the slot that has been reached.
-  mutating func perform(_ step: MessageOrders.Step) {
-    let page = race.pages[step.page]
-    if !step.takes {
-      let id = begin(race.truth.session.pages[page].request)
-      fetches[step.page] = Fetch(id: id, polls: slot / 2)
-    } else if let fetch = fetches[step.page] {
-      take(page, for: fetch.id, begunAfter: fetch.polls, polls: slot / 2)
-    }
+  /// Begins the fetch of one of the race's pages, in the slot that has been reached.
+  mutating func begin(_ place: Int) {
+    let id = begin(race.truth.session.pages[race.pages[place]].request)
+    fetches[place] = Fetch(id: id, polls: slot / 2)
+  }
+
+  /// Takes one of the race's pages, in the slot that has been reached.
+  mutating func take(_ place: Int) {
+    guard let fetch = fetches[place] else { return }
+    take(place, for: fetch.id, begunAfter: fetch.polls, polls: slot / 2)
   }
 
   private mutating func begin(
@@ -84,7 +92,7 @@ struct MessageRun {
       if !stale.isEmpty {
         for id in event.named ?? Array(stale.keys) {
           guard let copy = stale[id] else { continue }
-          stale[id] = event.event.applied(to: copy, id, for: race.truth.session.reader)
+          stale[id] = copy.after(event.event, id, for: race.truth.session.reader)
         }
       }
       if case .covered = event.event { cover(event.event) } else { store.apply(event.event) }
@@ -105,12 +113,13 @@ struct MessageRun {
   ///   - first: the number of polls that were answered when the fetch began.
   ///   - last: the number of polls that have been answered now.
   private mutating func take(
-    _ index: Int, for fetch: RequestID, begunAfter first: Int, polls last: Int
+    _ place: Int, for fetch: RequestID, begunAfter first: Int, polls last: Int
   ) {
+    let index = race.pages[place]
     let narrow = race.truth.session.pages[index].request.narrow
     let unheld = race.truth.stale[index]?.filter { store[$0] == nil } ?? []
     switch store.take(race.truth.session.pages[index].page, for: fetch) {
-    case .taken: taken.insert(index)
+    case .taken: taken.insert(place)
     case .shown: if let narrow { shown.insert(narrow) }
     case .absorbed: if let narrow { givenUp.insert(narrow) }
     case .malformed: malformed.append(line(of: index))
@@ -118,10 +127,10 @@ struct MessageRun {
     guard !unheld.isEmpty else { return }
     for message in race.truth.session.pages[index].page.messages
     where unheld.contains(message.id) && store[message.id] != nil {
-      var copy: MessageTruth.Expected? = .init(message: message, page: index)
+      var copy: Stale? = Stale(message: message, line: line(of: index))
       for event in race.events[first..<last].joined()
       where event.named?.contains(message.id) ?? true {
-        copy = event.event.applied(to: copy, message.id, for: race.truth.session.reader)
+        copy = copy?.after(event.event, message.id, for: race.truth.session.reader)
       }
       stale[message.id] = copy
     }
@@ -152,14 +161,14 @@ struct MessageRun {
   private mutating func takeAgain(_ list: MessageRace.List) {
     var newer = Knowledge<MessageID>()
     for page in list.pages.reversed() {
-      let isMissing = !taken.contains(page.index) && !newer.covers(page.interval)
+      let isMissing = !taken.contains(page.place) && !newer.covers(page.interval)
       if page.isLevel, isMissing || !knows(page.interval, of: list.narrow) {
         let polls = race.events.count
-        let fetch = begin(race.truth.session.pages[page.index].request)
-        take(page.index, for: fetch, begunAfter: polls, polls: polls)
+        let fetch = begin(race.truth.session.pages[race.pages[page.place]].request)
+        take(page.place, for: fetch, begunAfter: polls, polls: polls)
         askedAgain += 1
       }
-      if taken.contains(page.index) { newer.insert(page.interval) }
+      if taken.contains(page.place) { newer.insert(page.interval) }
     }
   }
 
@@ -215,5 +224,15 @@ struct MessageRun {
     let fetch = begin(PageRequest(id))
     _ = store.take(MessagePage(messages: [copy]), for: fetch)
     askedAgain += 1
+  }
+}
+
+extension MessageRun.Stale {
+  /// What an event makes of it; `nil` if the message is gone.
+  fileprivate func after(
+    _ event: MessageEvent<ZulipContent>, _ id: MessageID, for reader: UserID?
+  ) -> Self? {
+    let copy = MessageTruth.Expected(message: message, page: nil)
+    return event.applied(to: copy, id, for: reader).map { Self(message: $0.message, line: line) }
   }
 }

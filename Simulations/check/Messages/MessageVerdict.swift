@@ -79,19 +79,18 @@ struct MessageVerdict {
       if isExpected, !run.inDoubt.contains(id) { open += 1 }
       return
     }
-    let page = expected.expected.pages[id]
     guard isListed != isExpected else {
-      if run.race.lists.count == 1 || compared.insert(id).inserted { compare(run, id, page) }
+      if run.race.lists.count == 1 || compared.insert(id).inserted { compare(run, id, expected) }
       return
     }
     if let copy = run.stale[id],
       expected.narrow.verdict(on: PartialMessage(copy.message)) == (isListed ? .yes : .no)
     {
-      stale[id] = run.line(of: copy.page)
+      stale[id] = copy.line
       return
     }
     note(
-      run.line(of: page), "the list of \(expected.narrow), message \(id)",
+      run.line(of: expected.expected.pages[id]), "the list of \(expected.narrow), message \(id)",
       expected: isListed ? "not listed" : "listed", found: isListed ? "listed" : "not listed")
   }
 
@@ -142,13 +141,12 @@ struct MessageVerdict {
   }
 
   /// Compares every field of a message, except flags in doubt.
-  /// - Parameter page: the last page that covers it.
-  private mutating func compare(_ run: MessageRun, _ id: MessageID, _ page: Int?) {
+  private mutating func compare(_ run: MessageRun, _ id: MessageID, _ list: MessageRace.List) {
     guard let expected = run.race.truth.messages[id], let found = run.store[id] else {
       let isThere = run.race.truth.messages[id] != nil
       return note(
-        run.line(of: page), "message \(id)", expected: isThere ? "held" : "not there",
-        found: run.store[id] == nil ? "not held" : "held")
+        run.line(of: list.expected.pages[id]), "message \(id)",
+        expected: isThere ? "held" : "not there", found: run.store[id] == nil ? "not held" : "held")
     }
     let shown = expected.message
     // Whether it is in the feed, only lists of the feed tell. They are compared one by one.
@@ -159,12 +157,13 @@ struct MessageVerdict {
       KnowledgeRules.wrongFields(of: found, among: [shown, copy.message], .init(flags: doubt))
         .isEmpty
     {
-      stale[id] = run.line(of: copy.page)
+      stale[id] = copy.line
       return
     }
     for field in wrong {
       note(
-        run.line(of: expected.page ?? page), "message \(id), its \(field.rawValue)",
+        run.line(of: expected.page ?? list.expected.pages[id]),
+        "message \(id), its \(field.rawValue)",
         expected: shown.words(field, but: doubt), found: found.words(field, but: doubt))
     }
   }
@@ -174,8 +173,8 @@ extension ChatMessage<ZulipContent> {
   /// Whether ``KnowledgeRules`` finds no wrong field, as almost always. It takes less time to see.
   fileprivate func isSame(as other: Self, but doubt: MessageFlags) -> Bool {
     flags.symmetricDifference(other.flags).isSubset(of: doubt) && sender == other.sender
-      && reactions.isEmpty && other.reactions.isEmpty && place == other.place
-      && content == other.content
+      && reactions == other.reactions && place == other.place && content == other.content
+      && zip(reactions, reactions.dropFirst()).allSatisfy { $0 < $1 }
   }
 
   /// One field of the message as text.
