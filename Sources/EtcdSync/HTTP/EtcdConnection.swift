@@ -3,10 +3,6 @@ import HTTPSync
 import SyncProtocols
 public import UpdateMachine
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The limits and deadlines of a connection to a cluster.
 public struct EtcdSettings: Hashable, Sendable {
   /// The most time that one member gets for an answer while there are others to ask; the last one
@@ -56,8 +52,9 @@ public final class EtcdConnection: Sendable {
     var members: [EtcdAddress] = []
     for address in addresses { members.append(try EtcdAddress(address)) }
     guard !members.isEmpty else { throw .noAddress }
-    let environment = ProcessInfo.processInfo.environment
-    guard !members.contains(where: { $0.isProxied(environment) }) else { throw .proxiedAddress }
+    #if canImport(FoundationNetworking)
+      guard members.allSatisfy(\.isPlain) else { throw .unsupportedAddress }
+    #endif
     self.members = members
     self.login = login
     self.settings = settings
@@ -108,9 +105,7 @@ public final class EtcdConnection: Sendable {
     _ member: EtcdAddress, _ request: EtcdWatchRequest, within span: TimeSpan
   ) async throws(EtcdFailure) -> (exchange: EtcdExchange, created: EtcdHeader) {
     try await loggedIn(at: member, within: span) { token throws(EtcdFailure) in
-      let exchange = EtcdTransport.begin(
-        urlRequest(member, "/v3/watch", request.json, token: token, wantsLeader: true),
-        isPlain: member.isPlain, limit: settings.answerLimit)
+      let exchange = begin(member, "/v3/watch", request.json, token: token, wantsLeader: true)
       do throws(EtcdFailure) {
         guard case .created(let header) = try await exchange.message(within: span) else {
           throw EtcdFailure(EtcdWireError(field: "created"))
@@ -128,27 +123,24 @@ public final class EtcdConnection: Sendable {
     within span: TimeSpan
   ) async throws(EtcdFailure) -> EtcdFields {
     guard !Task.isCancelled else { throw EtcdFailure(.unreachable, .cancelled, hasLeft: false) }
-    let exchange = EtcdTransport.begin(
-      urlRequest(member, path, body, token: token), isPlain: member.isPlain,
-      limit: settings.answerLimit)
+    let exchange = begin(member, path, body, token: token)
     let (head, data, ending) = await exchange.whole(within: span)
     return try EtcdFailure.fields(of: head, data, ending)
   }
 
-  private func urlRequest(
+  /// Begins a request.
+  private func begin(
     _ member: EtcdAddress, _ path: String, _ body: JSONValue, token: String?,
     wantsLeader: Bool = false
-  ) -> URLRequest {
-    var request = URLRequest(url: member.url(path))
-    request.timeoutInterval = EtcdTransport.sessionTime
-    request.httpMethod = "POST"
-    request.httpBody = Data(body.description.utf8)
-    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-    request.setValue("application/json", forHTTPHeaderField: "Accept")
-    if let token { request.setValue(token, forHTTPHeaderField: "Authorization") }
+  ) -> EtcdExchange {
+    var head = [("Content-Type", "application/json"), ("Accept", "application/json")]
+    if let token { head.append(("Authorization", token)) }
     // A member that loses its leader then ends the watch. Without this it would be silent.
-    if wantsLeader { request.setValue("true", forHTTPHeaderField: "Grpc-Metadata-Hasleader") }
-    return request
+    if wantsLeader { head.append(("Grpc-Metadata-Hasleader", "true")) }
+    let bytes = Array(body.description.utf8)
+    return member.isPlain
+      ? EtcdSocket.begin(member, path, head, bytes, limit: settings.answerLimit)
+      : EtcdTransport.begin(member, path, head, bytes, limit: settings.answerLimit)
   }
 
   // MARK: Logging in

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPSync
 import UpdateMachine
 
 #if canImport(FoundationNetworking)
@@ -9,7 +8,7 @@ import UpdateMachine
 /// One running request, whose answer is read as it comes: whole, or line by line.
 ///
 /// It ends once: by the end of its answer, by an error, or because nobody wants it any more. Then
-/// URLSession is told to cancel it, and nothing is waited for. One task reads at a time.
+/// the connection is closed, and nothing is waited for. One task reads at a time.
 final class EtcdExchange: @unchecked Sendable {
   /// How the answer ended.
   enum Ending: Sendable {
@@ -53,7 +52,8 @@ final class EtcdExchange: @unchecked Sendable {
   private var ending: Ending?
   /// Wakes the task that reads.
   private var reader: CheckedContinuation<Void, Never>?
-  private var task: URLSessionTask?
+  /// Closes the connection.
+  private var cancel: (@Sendable () -> Void)?
 
   private static let timers = DispatchQueue(label: "EtcdExchange.timers")
   /// The longest wait. URLSession's own timeouts are longer.
@@ -62,10 +62,8 @@ final class EtcdExchange: @unchecked Sendable {
   /// - Parameter limit: the most bytes that are kept unread.
   init(limit: Int) { self.limit = limit }
 
-  func begin(_ task: URLSessionTask) {
-    lock.withLock { self.task = task }
-    task.resume()
-  }
+  /// - Parameter cancel: closes the connection; called once at most.
+  func begin(_ cancel: @escaping @Sendable () -> Void) { lock.withLock { self.cancel = cancel } }
 
   // MARK: Reading
 
@@ -158,25 +156,22 @@ final class EtcdExchange: @unchecked Sendable {
 
   /// Ends the request, if it has not ended. The connection is closed.
   func end(_ ending: Ending) {
-    let task: URLSessionTask? = lock.withLock {
+    let cancel: (@Sendable () -> Void)? = lock.withLock {
       guard self.ending == nil else { return nil }
       self.ending = ending
-      return self.task
+      return self.cancel
     }
-    task?.cancel()
+    cancel?()
     wake()
   }
 
-  // MARK: Reports from URLSession
+  // MARK: Reports from the connection
 
-  fileprivate func began(_ response: URLResponse) {
-    lock.withLock { note(response) }
-  }
+  func began(_ head: Head) { lock.withLock { self.head = head } }
 
-  fileprivate func received(_ data: Data, of response: URLResponse?) {
+  func received(_ data: Data) {
     let isTooLarge = lock.withLock {
       guard ending == nil else { return false }
-      if head == nil, let response { note(response) }
       guard data.count <= limit - buffer.count else { return true }
       buffer.append(data)
       return false
@@ -184,23 +179,16 @@ final class EtcdExchange: @unchecked Sendable {
     if isTooLarge { end(.tooLarge) } else { wake() }
   }
 
-  fileprivate func completed(
-    _ error: URLError.Code?, _ response: URLResponse?, hasLeft: Bool
-  ) {
+  /// The connection has ended by itself.
+  /// - Parameters:
+  ///   - error: why the answer is not whole; `nil`: it is.
+  ///   - hasLeft: whether anything of the request was sent.
+  func completed(_ error: URLError.Code?, hasLeft: Bool) {
     lock.withLock {
-      if head == nil, let response { note(response) }
       guard ending == nil else { return }
       ending = error.map { .failed($0, hasLeft: hasLeft) } ?? .whole
     }
     wake()
-  }
-
-  private func note(_ response: URLResponse) {
-    guard let response = response as? HTTPURLResponse else { return }
-    head = Head(
-      status: response.statusCode, type: response.value(forHTTPHeaderField: "Content-Type"),
-      retryAfter: response.value(forHTTPHeaderField: "Retry-After"),
-      date: response.value(forHTTPHeaderField: "Date"))
   }
 }
 
@@ -212,92 +200,4 @@ private final class EtcdFlag: @unchecked Sendable {
   var isSet: Bool { lock.withLock { value } }
 
   func set() { lock.withLock { value = true } }
-}
-
-/// Sends requests with URLSession: follows no redirection, stores nothing, and uses none of its
-/// timeouts.
-///
-/// Each request has a session of its own. On Linux, if a kept connection turns out to be closed,
-/// FoundationNetworking sends a body twice, or waits forever to do so (Swift 6.3); and every
-/// request to etcd has a body.
-final class EtcdTransport: NSObject, URLSessionDataDelegate, Sendable {
-  private let exchange: EtcdExchange
-
-  private init(_ exchange: EtcdExchange) { self.exchange = exchange }
-
-  /// URLSession's timeout, in seconds. It never comes.
-  static let sessionTime = 2.0 * 3600
-
-  /// Begins a request.
-  /// - Parameters:
-  ///   - isPlain: whether it is unencrypted, and so goes through no proxy.
-  ///   - limit: the most bytes of the answer that are kept unread.
-  static func begin(_ request: URLRequest, isPlain: Bool, limit: Int) -> EtcdExchange {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.urlCache = nil
-    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-    configuration.httpCookieStorage = nil
-    configuration.httpCookieAcceptPolicy = .never
-    configuration.httpShouldSetCookies = false
-    configuration.urlCredentialStorage = nil
-    configuration.timeoutIntervalForRequest = sessionTime
-    configuration.timeoutIntervalForResource = sessionTime
-    if isPlain { configuration.connectionProxyDictionary = [:] }
-    let exchange = EtcdExchange(limit: limit)
-    let session = URLSession(
-      configuration: configuration, delegate: EtcdTransport(exchange), delegateQueue: nil)
-    var request = request
-    let body = request.httpBody ?? Data()
-    request.httpBody = nil
-    // Only of uploads does every URLSession count the bytes that were sent.
-    exchange.begin(session.uploadTask(with: request, from: body))
-    session.finishTasksAndInvalidate()
-    return exchange
-  }
-
-  /// Follows no redirection: password and token are for one cluster.
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) {
-    // FoundationNetworking traps if it is told not to follow after a cancellation. So the request
-    // is ended, and nothing is answered.
-    exchange.end(.failed(.httpTooManyRedirects, hasLeft: true))
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-    completionHandler:
-      @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-  ) {
-    #if canImport(FoundationNetworking)
-      // By default it would wait forever. The answer has arrived in full.
-      completionHandler(.cancelAuthenticationChallenge, nil)
-    #else
-      completionHandler(.performDefaultHandling, nil)
-    #endif
-  }
-
-  func urlSession(
-    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
-  ) {
-    exchange.began(response)
-    completionHandler(.allow)
-  }
-
-  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    exchange.received(data, of: dataTask.response)
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
-  ) {
-    // The rest of the error, with the URL, is private.
-    let code = error.map { ($0 as? URLError)?.code ?? .unknown }
-    // A body is counted before it is sent, once there is a connection.
-    let hasLeft = task.countOfBytesSent > 0 || task.response != nil
-    exchange.completed(code, task.response, hasLeft: hasLeft)
-  }
 }
