@@ -53,7 +53,8 @@ final class EtcdProcess: @unchecked Sendable {
     return server.port
   }
 
-  func start() async throws {
+  /// - Parameter asks: whether to wait until it answers anybody.
+  func start(asking asks: Bool = true) async throws {
     let process = Process()
     process.executableURL = URL(filePath: try #require(EtcdProcess.program))
     let peer = "http://127.0.0.1:\(peerPort)"
@@ -68,6 +69,7 @@ final class EtcdProcess: @unchecked Sendable {
     process.standardError = FileHandle.nullDevice
     try process.run()
     self.process = process
+    guard asks else { return }
     let clock = SystemClock()
     let end = clock.now + .seconds(30)
     while clock.now < end {

@@ -85,6 +85,9 @@ final class EtcdExchange: @unchecked Sendable {
     }
   }
 
+  /// Whether nothing more comes, and nothing is left to read.
+  var isOver: Bool { lock.withLock { ending != nil && !hasLine() } }
+
   /// What is known of the answer's beginning.
   var beginning: Head? { lock.withLock { head } }
 

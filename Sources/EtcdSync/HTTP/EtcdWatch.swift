@@ -48,14 +48,14 @@ final class EtcdMemory: @unchecked Sendable {
 
   // MARK: The watch
 
-  /// Returns the watch, if it has come exactly to this revision. Any other is ended.
+  /// Returns the watch, if it goes on and has come exactly to this revision. Any other is ended.
   func takeWatch(at revision: Int64) -> EtcdWatch? {
     let kept = lock.withLock {
       let kept = self.kept
       self.kept = nil
       return kept
     }
-    guard let kept, kept.revision == revision else {
+    guard let kept, kept.revision == revision, !kept.watch.exchange.isOver else {
       kept?.watch.exchange.end(.cancelled)
       return nil
     }

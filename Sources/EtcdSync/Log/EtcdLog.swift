@@ -90,8 +90,8 @@ public struct EtcdBatch: EventBatch, Hashable {
 }
 
 extension EtcdBatch {
-  /// The batch of a watch's message; `nil`: it tells nothing, because it lags behind the watch's
-  /// beginning.
+  /// The batch of a watch's message; `nil`: it tells nothing that the finger does not have. A member
+  /// that lags sends such messages, and so does one that was asked when the watch began.
   ///
   /// - Parameters:
   ///   - header: the message's.
@@ -106,7 +106,7 @@ extension EtcdBatch {
     after = finger.revision
     // The header may be ahead of the events: more is to come below it.
     through = events.last?.pair.modified ?? header.revision
-    guard through > finger.revision || !events.isEmpty else { return nil }
+    guard through > finger.revision else { return nil }
     // Sent the moment it happens, or after all that has happened: nothing is known to be missing.
     isCurrent = true
     self.events = []
