@@ -25,9 +25,9 @@ final class EtcdProcess: @unchecked Sendable {
 
   var address: String { "http://127.0.0.1:\(port)" }
 
-  private init(_ extra: [String]) async throws {
-    port = try await EtcdProcess.freePort()
-    peerPort = try await EtcdProcess.freePort()
+  private init(_ extra: [String]) {
+    port = EtcdProcess.newPort()
+    peerPort = EtcdProcess.newPort()
     self.extra = extra
     folder = EtcdProcess.newFolder()
   }
@@ -36,25 +36,35 @@ final class EtcdProcess: @unchecked Sendable {
   static func serving(
     _ extra: [String] = [], _ body: (EtcdProcess) async throws -> Void
   ) async throws {
-    let etcd = try await EtcdProcess(extra)
-    defer { etcd.kill(andWipe: true) }
-    try await etcd.start()
-    try await body(etcd)
+    var etcd = EtcdProcess(extra)
+    // Another program may take a port before etcd does.
+    for _ in 1...5 {
+      if try await etcd.start() { break }
+      etcd = EtcdProcess(extra)
+    }
+    let server = etcd
+    defer { server.kill(andWipe: true) }
+    try #require(server.process?.isRunning == true, "etcd does not start")
+    try await body(server)
   }
 
   private static func newFolder() -> URL {
     FileManager.default.temporaryDirectory.appending(path: "etcd-\(UUID().uuidString)")
   }
 
-  /// A port that was free a moment ago.
-  private static func freePort() async throws -> UInt16 {
-    let server = try LoopbackServer { _ in .text("") }
-    await server.stop()
-    return server.port
+  /// A port that no other test of this process has. It is below those that systems give to whoever
+  /// asks for any. If another program has it, etcd does not start.
+  private static func newPort() -> UInt16 {
+    let process = Int(ProcessInfo.processInfo.processIdentifier)
+    return UInt16(20_000 + process % 60 * 200 + ports.next() % 200)
   }
 
+  private static let ports = Counter()
+
   /// - Parameter asks: whether to wait until it answers anybody.
-  func start(asking asks: Bool = true) async throws {
+  /// - Returns: whether it goes on.
+  @discardableResult
+  func start(asking asks: Bool = true) async throws -> Bool {
     let process = Process()
     process.executableURL = URL(filePath: try #require(EtcdProcess.program))
     let peer = "http://127.0.0.1:\(peerPort)"
@@ -69,20 +79,22 @@ final class EtcdProcess: @unchecked Sendable {
     process.standardError = FileHandle.nullDevice
     try process.run()
     self.process = process
-    guard asks else { return }
+    guard asks else { return true }
     let clock = SystemClock()
     let end = clock.now + .seconds(30)
-    while clock.now < end {
+    while process.isRunning, clock.now < end {
       let connection = try EtcdConnection(to: [address])
       let range = EtcdRangeRequest(EtcdSpan(key: [1])).json
       if (try? await connection.ask(
-        connection.members[0], "/v3/kv/range", range, within: .seconds(2))) != nil
+        connection.members[0], "/v3/kv/range", range, within: .seconds(2))) != nil,
+        process.isRunning
       {
-        return
+        return true
       }
       try await clock.sleep(until: clock.now + .milliseconds(50))
     }
-    Issue.record("etcd does not answer")
+    kill(andWipe: false)
+    return false
   }
 
   /// Ends the process at once.

@@ -162,6 +162,34 @@ import Testing
     }
   }
 
+  /// Descriptors are closed and given anew all the time, and none may lose its events.
+  @Test func `many connections that break at any moment each end at once`() async throws {
+    let faults = Counter()
+    try await MembersOverHTTPTests.members([
+      { _ in
+        switch faults.next() % 4 {
+        case 0: MembersOverHTTPTests.check()
+        case 1: MembersOverHTTPTests.check().with(.reset(after: 0))
+        case 2: MembersOverHTTPTests.check().with(.reset(after: 200))
+        default: MembersOverHTTPTests.check().with(.cut(after: 200))
+        }
+      }
+    ]) { source, _ in
+      let outcomes = await withTaskGroup(of: Int.self) { group in
+        for _ in 1...8 {
+          group.addTask {
+            var timeouts = 0
+            for _ in 1...100
+            where await MembersOverHTTPTests.poll(source) == .failure(.timedOut) { timeouts += 1 }
+            return timeouts
+          }
+        }
+        return await group.reduce(0, +)
+      }
+      #expect(outcomes == 0)
+    }
+  }
+
   // MARK: Watches
 
   /// Answers a watch with some messages, and each question with an answer.
