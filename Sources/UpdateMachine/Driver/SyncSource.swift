@@ -66,7 +66,10 @@
     ///
     /// This is what the library calls. By default it leaves the state out, and calls the other.
     ///
-    /// - Parameter state: what ``SyncModel/state`` says at the finger; `nil`: there is no finger.
+    /// - Parameters:
+    ///   - push: the mutations, their client, and the last refusal that is known.
+    ///   - finger: the place that the client is at; `nil`: it has none.
+    ///   - state: what ``SyncModel/state`` says at the finger; `nil`: there is no finger.
     func push(
       _ push: PushRequest<Model.Change>, at finger: Sync.Place?, over state: Model.Change.State?
     ) async throws(PushFailure) -> PushAnswer
