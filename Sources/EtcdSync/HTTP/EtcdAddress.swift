@@ -11,8 +11,8 @@ import Foundation
 /// The scheme is `https`, because requests carry a password or a token. `http` is allowed only to
 /// this computer (`127.0.0.1`, `::1`, `localhost`), and goes through no proxy.
 ///
-/// On Linux only `http` is supported, because FoundationNetworking traps on an answer that ends with
-/// trailers (Swift 6.3.1), and etcd ends each refusal so. A program on the same computer that
+/// On Linux only `http` is supported, because FoundationNetworking traps on an answer that ends
+/// with trailers (Swift 6.3.1), and etcd ends each refusal so. A program on the same computer that
 /// passes requests on over TLS helps (stunnel, or `etcd grpc-proxy`).
 public struct EtcdAddress: Hashable, Sendable {
   /// "https://etcd-1.example.org:2379", "http://127.0.0.1:2379".

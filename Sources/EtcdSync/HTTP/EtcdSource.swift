@@ -267,8 +267,8 @@ extension EtcdSource where Model.Change == Never {
   ///   - prefix: what all keys of the model begin with; not empty. A slash at its end keeps the
   ///     keys apart from those of longer prefixes.
   ///   - model: the model's type.
-  ///   - cadence: `waits`, the default, saves each batch before it asks for the next. `pushed` takes
-  ///     them as they come.
+  ///   - cadence: `waits`, the default, saves each batch before it asks for the next. `pushed`
+  ///     takes them as they come.
   public init(
     _ connection: EtcdConnection, prefix: String, for model: Model.Type,
     cadence: EtcdCadence = .waits
@@ -287,8 +287,8 @@ extension EtcdSource where Model.Change: EtcdMutation {
   ///   - prefix: what all keys of the model begin with; not empty. A slash at its end keeps the
   ///     keys apart from those of longer prefixes.
   ///   - model: the model's type; ``EtcdModel`` for changes of any type.
-  ///   - cadence: `waits`, the default, saves each batch before it asks for the next. `pushed` takes
-  ///     them as they come.
+  ///   - cadence: `waits`, the default, saves each batch before it asks for the next. `pushed`
+  ///     takes them as they come.
   public init(
     _ connection: EtcdConnection, prefix: String, for model: Model.Type,
     cadence: EtcdCadence = .waits

@@ -8,8 +8,8 @@ import UpdateMachine
 /// Sends requests with URLSession: follows no redirection, stores nothing, and uses none of its
 /// timeouts.
 ///
-/// Only for encrypted requests. On Linux it is not used at all: see ``EtcdSocket``. Each request has
-/// a session of its own, so that a connection that turns out to be closed costs nothing.
+/// Only for encrypted requests. On Linux it is not used at all: see ``EtcdSocket``. Each request
+/// has a session of its own, so that a connection that turns out to be closed costs nothing.
 final class EtcdTransport: NSObject, URLSessionDataDelegate, Sendable {
   private let exchange: EtcdExchange
 

@@ -1,6 +1,6 @@
 // Log: the room of what a client is told of its keys: the place in a cluster's history, snapshots,
-// batches, how one follows on the other, and how much of a cluster's history is believed. It does no
-// I/O.
+// batches, how one follows on the other, and how much of a cluster's history is believed. It does
+// no I/O.
 //
 // Log may use: Wire.
 

@@ -90,8 +90,8 @@ public struct EtcdBatch: EventBatch, Hashable {
 }
 
 extension EtcdBatch {
-  /// The batch of a watch's message; `nil`: it tells nothing that the finger does not have. A member
-  /// that lags sends such messages, and so does one that was asked when the watch began.
+  /// The batch of a watch's message; `nil`: it tells nothing that the finger does not have. A
+  /// member that lags sends such messages, and so does one that was asked when the watch began.
   ///
   /// - Parameters:
   ///   - header: the message's.

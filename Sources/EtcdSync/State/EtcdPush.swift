@@ -4,13 +4,13 @@ import UpdateMachine
 /// How a client's changes become one transaction.
 ///
 /// What a server does elsewhere, the client does here: it runs the changes over the state that it
-/// has, as of its finger, and writes what they did, with its own record. The cluster takes that only
-/// if the record is the one that the client knows, and nothing that the changes have read was
+/// has, as of its finger, and writes what they did, with its own record. The cluster takes that
+/// only if the record is the one that the client knows, and nothing that the changes have read was
 /// modified since.
 ///
 /// So each change takes effect once. Of two pushes with one mutation, whatever their order and
-/// however late, the second finds another record. A push whose record or reads are others is behind:
-/// the client polls, and its changes run anew over what is there.
+/// however late, the second finds another record. A push whose record or reads are others is
+/// behind: the client polls, and its changes run anew over what is there.
 ///
 /// A client's IDs need not follow without holes: whatever comes with a push was computed over the
 /// record, and a record is replaced only once. After a cluster was restored from a backup, its

@@ -1,5 +1,5 @@
-// State: the room of what an app holds of a prefix: a view that notes what is read of it, the models
-// made of it, and the changes that a user makes to it.
+// State: the room of what an app holds of a prefix: a view that notes what is read of it, the
+// models made of it, and the changes that a user makes to it.
 //
 // State may use: Log, Wire.
 
