@@ -29,7 +29,8 @@ public struct EtcdSettings: Hashable, Sendable {
 ///       login: EtcdLogin(user: user, password: password))
 ///
 /// Any member answers for the whole cluster. A request goes to the member that answered last. If
-/// that does not answer, has no quorum, or is of another cluster, the next one is asked.
+/// that does not answer, has no quorum, or is of another cluster, the next one is asked, and is the
+/// first to be asked from then on.
 ///
 /// **Secrets.** The password and the token that etcd gives for it go only to the addresses that are
 /// named here: redirections are not followed. There are no cookies, no cache and no stored
@@ -81,6 +82,8 @@ public final class EtcdConnection: Sendable {
         shared.prefer(index)
         return value
       } catch {
+        // Should the whole be given up, the next try does not begin with the same member.
+        if error.isOfMember || Task.isCancelled { shared.prefer((index + 1) % members.count) }
         if Task.isCancelled { throw .cancelled }
         guard error.isOfMember else { throw error }
         failures.append(error)
