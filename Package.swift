@@ -43,6 +43,9 @@ let package = Package(
       name: "ZulipSync",
       dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync"],
       swiftSettings: strict),
+    .target(
+      name: "EtcdSync", dependencies: ["UpdateMachine", "SyncProtocols", "HTTPSync"],
+      swiftSettings: strict),
     .systemLibrary(
       name: "CSQLite", pkgConfig: sqlite,
       providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"]), .brew(["sqlite"])]),
@@ -122,6 +125,12 @@ let package = Package(
       name: "HTTPSyncTests",
       dependencies: ["HTTPSync", "LoopbackServer", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
+    .testTarget(
+      name: "EtcdSyncTests",
+      dependencies: [
+        "EtcdSync", "HTTPSync", "LoopbackServer", "SyncProtocols", "TestSupport", "UpdateMachine",
+      ],
+      exclude: ["Recorded.jsonl"], swiftSettings: strict),
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [

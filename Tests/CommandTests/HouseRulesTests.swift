@@ -92,6 +92,13 @@ import Testing
         ]
       ),
       (
+        "Sources/EtcdSync/",
+        [
+          "UpdateMachine", "SyncProtocols", "HTTPSync", "Foundation", "FoundationNetworking",
+          "Darwin", "Glibc", "Musl",
+        ]
+      ),
+      (
         "Simulations/check/",
         [
           "UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync", "Foundation",
