@@ -42,6 +42,8 @@ package struct ZulipUser: SimulatedUser {
   /// excuses more.
   private var right: Right?
   private var pictures: [String] = []
+  /// The tickets of messages that are on their way, in this process.
+  var letters: [MutationTicket] = []
 
   private struct Right: Sendable {
     var store: Store
@@ -66,6 +68,7 @@ package struct ZulipUser: SimulatedUser {
     pages = []
     heldBefore = nil
     right = nil
+    letters = []
   }
 
   // MARK: What the user does
@@ -214,7 +217,9 @@ package struct ZulipUser: SimulatedUser {
       return UserObjection(.interval, "\(wrongRepair) is as the server says", "it was mended")
     }
     if let breach { return UserObjection(.budget, breach, "it was otherwise") }
-    if let objection = ZulipUser.objectionToCopies(truth) { return objection }
+    if let objection = ZulipUser.objectionToCopies(truth) ?? objectionToLoss(client, truth) {
+      return objection
+    }
     if let objection = objectionToWhatIsShown(client, store) { return objection }
     let windows = client.windows
     if let right, right.position == position, right.windows == windows,

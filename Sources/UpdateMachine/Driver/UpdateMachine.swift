@@ -83,8 +83,10 @@
 
     var observers = Subscribers<State>()
     var windows: [WindowSubscriber<Lists>] = []
-    let mutations = MutationSubscribers<Change>()
-    let modelQueries = QuerySubscribers<Origin.Model>()
+    /// Who waits for mutations or asks about the view; `nil`: nobody has. An idle machine is small.
+    var mutations: MutationSubscribers<Change>?
+    /// Who asks about the model; `nil`: nobody has.
+    var modelQueries: QuerySubscribers<Origin.Model>?
     /// Counts the changes of the model.
     var modelVersion: UInt64 = 0
     /// The claim that observers were told last.
@@ -327,8 +329,8 @@
       noteTrouble(input, effects)
       perform(effects)
       if case .app(.loggedOut) = input {
-        mutations.endAll()
-        modelQueries.endAll()
+        mutations?.endAll()
+        modelQueries?.endAll()
       }
       tell(effects)
     }

@@ -69,13 +69,15 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     } else {
       outbox.handle(input, at: now, &effects)
     }
-    outbox.replay(&view, at: now, &effects)
+    replay(at: now, &effects)
   }
 
-  /// Calls ``Outbox/replay(_:at:)`` with the view. O(1) if the view is up to date.
+  /// Calls ``Outbox/replay(_:at:)`` with the view. O(1) if the view is up to date. What is then
+  /// about to leave will find nothing of its own in the confirmed state.
   @usableFromInline
   mutating func replay(at now: Moment, _ effects: inout Outbox<Change>.Effects) {
     outbox.replay(&view, at: now, &effects)
+    outbox.noteDepartures(over: view.confirmed)
   }
 
   // MARK: Confirmed state
