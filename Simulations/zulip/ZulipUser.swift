@@ -119,6 +119,8 @@ package struct ZulipUser: SimulatedUser {
   // MARK: What happens
 
   package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
+    // The next user's tickets begin anew.
+    if case .app(.loggedOut) = input { letters = [] }
     switch input {
     case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
       // Rows that could not be read are dropped before any page that waited for them is taken.

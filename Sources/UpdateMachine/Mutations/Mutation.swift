@@ -147,11 +147,11 @@ public enum MutationDelivery: Hashable, Sendable {
   /// register that was sent later.
   case atLeastOnce
   /// The server would run a second copy. Mutations are sent one at a time. One without an answer is
-  /// uncertain, unless the server is found to have it (``Mutation/createsAbove(in:)``), and is sent
-  /// again only if the app says so, or if it is idempotent (``Mutation/isIdempotent``). Once accepted, it leaves the outbox with its echo
-  /// (``SyncModel/echo(in:)``), or with an answer to a poll or a register that was sent later. One
-  /// that is refused or uncertain holds back those of the same ``Mutation/object`` only, or all if
-  /// either names none.
+  /// uncertain, unless the server is found to have it (``Mutation/createsAbove(in:)``). It is sent
+  /// again only if the app says so, or if it is idempotent (``Mutation/isIdempotent``). Once
+  /// accepted, it leaves the outbox with its echo (``SyncModel/echo(in:)``), or with an answer to a
+  /// poll or a register that was sent later. One that is refused or uncertain holds back those of
+  /// the same ``Mutation/object`` only, or all if either names none.
   case atMostOnce
 }
 

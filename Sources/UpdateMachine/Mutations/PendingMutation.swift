@@ -59,7 +59,8 @@ public struct PendingMutation<Change: Mutation>: Sendable {
     /// answer matters only on servers that tell no last mutation ID.
     case accepted(MutationID, at: Moment)
     /// It may be at the server, which cannot recognise a second copy. It is not sent again, but
-    /// waits for its echo or for the app. What can be found again is looked for first. Only with ``MutationDelivery/atMostOnce``.
+    /// waits for its echo or for the app. What can be found again is looked for first. Only with
+    /// ``MutationDelivery/atMostOnce``.
     case uncertain(MutationID)
   }
 
