@@ -38,10 +38,9 @@ package struct ZulipTruth: ServerTruth {
   private var sent: [Int64] = []
   /// The newest message of which every client must know; -1: none.
   package var newestSent: Int64 { sent.last ?? -1 }
-  /// The IDs of the messages that clients have sent, by the clients' own names for them.
+  /// The IDs of the messages that clients have sent, by the clients' own names for them. After a
+  /// log-out, names begin anew.
   private(set) var posted: [String: Int64] = [:]
-  /// The name of a message that was sent again; `nil`: none was.
-  private(set) var postedTwice: String?
   /// The user's last change of flags. The workload often reverses it soon after: if the server
   /// merges the two with a third, a client cannot tell which came last.
   package private(set) var lastFlagged: RealmEvent.Flagging?
@@ -74,7 +73,6 @@ package struct ZulipTruth: ServerTruth {
     if case .message(let message, let echo) = event.kind {
       sent.append(message.id)
       if let name = echo?.localID {
-        if posted[name] != nil { postedTwice = name }
         posted[name] = message.id
       }
     }

@@ -56,7 +56,7 @@ extension ZulipUser {
   ) -> ZulipChange {
     let isSet = choices.happens(.users, 2, in: 3)
     switch choices.draw(.users, below: 20) {
-    case 10, 11: return .send(anyMessage(client, truth, &choices))
+    case 1, 2, 10, 11: return .send(anyMessage(client, truth, &choices))
     case 12: return .read(choices.pick(.users, ZulipTruth.narrows), through: id)
     case 14:
       let channel = ChannelID(choices.draw(.users, in: Int64(1)...4))
@@ -68,7 +68,7 @@ extension ZulipUser {
       return .status(text, isSet ? ZulipTruth.wave : nil)
     case 13: return .subscribe(ChannelID(choices.draw(.users, in: Int64(1)...4)), isSet: isSet)
     case 16, 17, 18, 19: return anyDraft(client, truth, &choices)
-    case 0, 1, 2: return .flag([id], .starred, isSet: isSet)
+    case 0: return .flag([id], .starred, isSet: isSet)
     case 3, 4:
       // One who has read a message has often read all before it.
       let before = client.model?.lists.messages.map(\.id).filter { $0 < id } ?? []
@@ -91,10 +91,12 @@ extension ZulipUser {
     _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
   ) -> ZulipOutgoing {
     let outbox = client.local?.outbox
-    let rest =
-      choices.happens(.users, 1, in: 3)
-      ? "again" : "\(outbox?.newestTicket.number ?? 0).\(truth.changeCount)"
-    let text = ZulipUser.ownWord + "\(outbox?.client.number ?? 0).\(rest)"
+    let own = ZulipUser.ownWord + "\(outbox?.client.number ?? 0)."
+    if choices.happens(.users, 1, in: 2) {
+      return ZulipOutgoing(
+        .channel(ChannelID(choices.pick(.users, [1, 4])), topic: "lunch"), own + ZulipUser.sameWord)
+    }
+    let text = own + "\(outbox?.newestTicket.number ?? 0).\(truth.changeCount)"
     let channel = ChannelID(choices.draw(.users, in: Int64(1)...4))
     return choices.happens(.users, 1, in: 4)
       ? ZulipOutgoing(.direct([UserID(9)]), text)
@@ -103,6 +105,8 @@ extension ZulipUser {
 
   /// What a text begins with that a client has sent.
   private static let ownWord = "own "
+  /// What a text ends with that a client may have sent several times.
+  private static let sameWord = "the same"
 
   package mutating func tidy(_ client: Body) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
@@ -139,7 +143,12 @@ extension ZulipUser {
   /// Nobody has asked to send a message again that may have arrived.
   static func objectionToCopies(_ truth: ZulipTruth) -> UserObjection? {
     if let objection = objectionToCopiedDrafts(truth) { return objection }
-    return truth.postedTwice.map { UserObjection(.input, "it is sent once", "\($0) again") }
+    for message in truth.realm.messages
+    where message.text.hasPrefix(ownWord) && !message.text.hasSuffix(sameWord) {
+      let isTwice = truth.realm.messages.contains { $0.id < message.id && $0.text == message.text }
+      if isTwice { return UserObjection(.input, "it is sent once", "\(message.text) again") }
+    }
+    return nil
   }
 
   /// What counts as sent is at the server: another message that says the same was not taken for it.

@@ -172,6 +172,8 @@ package struct ZulipUser: SimulatedUser {
       let objection = budget.noteFetch(id, request, at: now)
       breach = breach ?? objection
     }
+    // A change that was refused is no step: nothing is looked at (seed 6707).
+    if input == nil, effects.isEmpty { return }
     breach = breach ?? budget.objection(atRest: now, isLive: isLive)
   }
 
