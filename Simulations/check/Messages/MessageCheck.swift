@@ -211,17 +211,20 @@ struct MessageLifeCheck {
   private mutating func play(_ races: [MessageRace]) {
     var rest = races[...].filter { !$0.pages.isEmpty }[...]
     while let first = rest.indices.first {
-      let last = rest.indices.dropFirst().first { !rest[$0].goesOn(from: rest[$0 - 1]) }
-      let alike = rest[first..<(last ?? rest.endIndex)]
+      let next = rest.indices.dropFirst().first { !rest[$0].goesOn(from: rest[$0 - 1]) }
+      let alike = rest[first..<(next ?? rest.endIndex)]
       rest = rest[alike.endIndex...]
+      /// The run of each race that ended last, and what it shows.
+      var last: [Int: (run: MessageRun, verdict: MessageVerdict)] = [:]
       var verdicts = alike.map { race in race.orders.orders.map { _ in MessageVerdict?.none } }
       MessageTree(alike).play(
         while: { !isInterrupted() },
-        ended: { [asksAgain] run, orders in
+        ended: { [asksAgain] run, race, orders in
           if asksAgain { run.askAgain() }
           run.noteDoubts()
-          let verdict = MessageVerdict(on: run)
-          for place in orders { verdicts[place.race - first][place.order] = verdict }
+          let verdict = MessageVerdict(on: run, asOn: last[race])
+          last[race] = (run, verdict)
+          for order in orders { verdicts[race - first][order] = verdict }
         })
       for (race, verdicts) in zip(alike, verdicts) { note(verdicts, of: race) }
     }

@@ -45,11 +45,11 @@ struct MessageOrders {
 
     var slot: Int
     var kind: Kind
-    /// The page's place among the race's pages.
-    var page: Int
+    /// The page's place among the race's pages or, at the end, the race's place among the races.
+    var place: Int
 
     static func < (one: Step, other: Step) -> Bool {
-      (one.slot, one.kind.rawValue, one.page) < (other.slot, other.kind.rawValue, other.page)
+      (one.slot, one.kind.rawValue, one.place) < (other.slot, other.kind.rawValue, other.place)
     }
   }
 
@@ -193,10 +193,9 @@ extension MessageOrders.Order {
   }
 
   /// In a slot, fetches begin before pages are taken.
-  /// - Parameter end: the slot in which it ends.
-  func steps(until end: Int) -> [MessageOrders.Step] {
+  var steps: [MessageOrders.Step] {
     let fetches = begins.enumerated().map { page, slot in
-      MessageOrders.Step(slot: slot, kind: .begins, page: page)
+      MessageOrders.Step(slot: slot, kind: .begins, place: page)
     }.sorted()
     var steps: [MessageOrders.Step] = []
     var next = 0
@@ -205,8 +204,8 @@ extension MessageOrders.Order {
         steps.append(fetches[next])
         next += 1
       }
-      steps.append(MessageOrders.Step(slot: takes[page], kind: .takes, page: page))
+      steps.append(MessageOrders.Step(slot: takes[page], kind: .takes, place: page))
     }
-    return steps + fetches[next...] + [MessageOrders.Step(slot: end, kind: .ends, page: 0)]
+    return steps + fetches[next...]
   }
 }

@@ -93,22 +93,16 @@ struct MessageTree {
 
   private struct Path {
     var steps: [MessageOrders.Step]
-    var order: Place
-  }
-
-  /// An order of a race.
-  struct Place {
-    var race: Int
     var order: Int
   }
 
   init(_ races: ArraySlice<MessageRace>) {
     self.races = races
     paths = races.indices.flatMap { race in
-      races[race].orders.orders.enumerated().map { number, order in
-        Path(
-          steps: order.steps(until: 2 * races[race].events.count),
-          order: Place(race: race, order: number))
+      let slot = 2 * races[race].events.count
+      let end = MessageOrders.Step(slot: slot, kind: .ends, place: race)
+      return races[race].orders.orders.enumerated().map { number, order in
+        Path(steps: order.steps + [end], order: number)
       }
     }.sorted { $0.steps.lexicographicallyPrecedes($1.steps) }
   }
@@ -116,8 +110,8 @@ struct MessageTree {
   /// Plays every order.
   /// - Parameters:
   ///   - goesOn: whether to go on.
-  ///   - ended: gets a run that has ended, and its orders, which are the same.
-  func play(while goesOn: () -> Bool, ended: (inout MessageRun, [Place]) -> Void) {
+  ///   - ended: gets a run that has ended, and its race and orders, which are the same.
+  func play(while goesOn: () -> Bool, ended: (inout MessageRun, Int, [Int]) -> Void) {
     guard let longest = races.last else { return }
     var run = MessageRun(longest)
     play(&run, paths[...], after: 0, goesOn, ended)
@@ -126,7 +120,7 @@ struct MessageTree {
   /// Plays orders whose first steps are the same, from there to the end.
   private func play(
     _ run: inout MessageRun, _ paths: ArraySlice<Path>, after count: Int, _ goesOn: () -> Bool,
-    _ ended: (inout MessageRun, [Place]) -> Void
+    _ ended: (inout MessageRun, Int, [Int]) -> Void
   ) {
     var paths = paths
     var count = count
@@ -151,15 +145,14 @@ struct MessageTree {
   /// Returns whether the orders end with this step.
   private func perform(
     _ step: MessageOrders.Step, of paths: ArraySlice<Path>, _ run: inout MessageRun,
-    _ ended: (inout MessageRun, [Place]) -> Void
+    _ ended: (inout MessageRun, Int, [Int]) -> Void
   ) -> Bool {
     switch step.kind {
-    case .begins: run.begin(step.page)
-    case .takes: run.take(step.page)
+    case .begins: run.begin(step.place)
+    case .takes: run.take(step.place)
     case .ends:
-      let orders = paths.map(\.order)
-      run.race = races[orders[0].race]
-      ended(&run, orders)
+      run.race = races[step.place]
+      ended(&run, step.place, paths.map(\.order))
     }
     return step.kind == .ends
   }

@@ -206,6 +206,13 @@ struct MessageRun {
     store.list(of: narrow)?.knowledge.covers(interval) ?? false
   }
 
+  /// Whether another run of the race has ended with the same.
+  func isSame(as other: MessageRun) -> Bool {
+    malformed == other.malformed && givenUp == other.givenUp && shown == other.shown
+      && inDoubt == other.inDoubt && stale.isEmpty && other.stale.isEmpty
+      && store.isSame(as: other.store)
+  }
+
   /// Notes what is still in doubt at the end.
   mutating func noteDoubts() { inDoubt = Set(store.doubtful) }
 

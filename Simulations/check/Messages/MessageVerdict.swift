@@ -24,10 +24,19 @@ struct MessageVerdict {
   /// The messages whose fields were compared, if there are several lists.
   private var compared: Set<MessageID> = []
 
-  init(on run: MessageRun) {
+  /// - Parameter other: a run of the same race, and what it shows. Many orders end with the same.
+  init(on run: MessageRun, asOn other: (run: MessageRun, verdict: MessageVerdict)?) {
+    if let other, run.isSame(as: other.run) {
+      self = other.verdict
+    } else {
+      compare(run)
+    }
     suspects = Int(run.store.auditCounts.suspects)
     doubts = run.doubtCount
     askedAgain = run.askedAgain
+  }
+
+  private mutating func compare(_ run: MessageRun) {
     inDoubt = run.inDoubt.map { ($0, run.store.doubt(about: $0)) }
     for line in run.malformed {
       note(line, "a page", expected: "one that can be taken", found: "malformed")
