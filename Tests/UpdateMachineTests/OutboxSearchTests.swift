@@ -1,4 +1,3 @@
-import TestSupport
 import Testing
 
 @testable import UpdateMachine
@@ -23,80 +22,15 @@ private struct Letter: Mutation, Equatable, Storable {
 
 /// What may have arrived is looked for before the app is asked.
 @Suite struct OutboxSearchTests {
-  private struct Desk {
-    var local: LocalChanges<Letter>
-    var now = Moment(milliseconds: 0)
-    var push: PushRequest<Letter>?
-    var cancelled: RequestID?
-    var timer: TimerID?
-
-    init(last: Int64? = 100) {
-      let state: VersionedMap<String, Int64> = last.map { ["last": $0] } ?? [:]
-      local = LocalChanges(Outbox(client: ClientID(7), delivery: .atMostOnce), over: state)
-      feed(.app(.started(foreground: true)))
-    }
-
-    mutating func feed(_ input: Outbox<Letter>.Input) { take(local.handle(input, at: now)) }
-
-    mutating func take(_ effects: Outbox<Letter>.Effects) {
-      cancelled = effects.cancel ?? cancelled
-      push = effects.push ?? push
-      timer = effects.arm?.timer ?? timer
-      #expect(local.outbox.violation() == nil)
-    }
-
-    mutating func make(_ person: String) throws -> MutationTicket {
-      let made = try local.mutate(Letter(person), at: now)
-      take(made.effects)
-      // As the client does after every input.
-      take(local.handle(.heldBack(false), at: now))
-      save()
-      return made.ticket
-    }
-
-    mutating func save() { feed(.stored(upTo: local.outbox.currentVersion)) }
-
-    mutating func answer(_ answer: PushAnswer) throws {
-      feed(.answered(try #require(push).id, answer))
-      save()
-    }
-
-    /// The push that is out fails, and the wait after that ends.
-    mutating func fail(_ failure: SyncFailure, hasLeft: Bool = true) throws {
-      feed(.failed(try #require(push).id, failure, hasLeft: hasLeft))
-      save()
-      guard local.outbox.status == .waiting else { return }
-      now = now + .minutes(10)
-      feed(.fired(try #require(timer)))
-      save()
-    }
-
-    /// The process ends, and the next one reads what was saved.
-    mutating func restart() throws {
-      var rows = RowDisk()
-      rows.write(local.outbox.rows(since: nil))
-      var box = try Outbox<Letter>(stored: rows.rows)
-      box.restored(in: Incarnation(2))
-      local = LocalChanges(box, over: local.view.confirmed)
-      push = nil
-      feed(.app(.started(foreground: true)))
-      save()
-    }
-
-    var isOut: Bool {
-      if case .pushing = local.outbox.status { true } else { false }
-    }
-    var stages: [String] { local.outbox.pending.map { "\($0)" } }
-    func state(_ ticket: MutationTicket) -> MutationState? { local.outbox.state(of: ticket) }
-  }
+  private typealias Desk = LoneDesk<Letter>
 
   @Test func `a letter without an answer is looked for, and counts as accepted if it is there`()
     throws
   {
     var desk = Desk()
-    let ticket = try desk.make("ada")
+    let ticket = try desk.make(Letter("ada"))
     #expect(desk.push?.seeksAbove == nil)
-    try desk.fail(.timedOut)
+    try desk.lose(.timedOut)
     #expect(desk.push?.seeksAbove == 100 && desk.push?.mutations.map(\.ticket) == [ticket])
     #expect(desk.push?.description == "search 2: 1 letter ada")
     #expect(desk.state(ticket) == .sent && desk.local.outbox.uncertain.isEmpty)
@@ -108,8 +42,8 @@ private struct Letter: Mutation, Equatable, Storable {
 
   @Test func `a letter that is not there is uncertain, and is not looked for again`() throws {
     var desk = Desk()
-    let ticket = try desk.make("ada")
-    try desk.fail(.unreachable)
+    let ticket = try desk.make(Letter("ada"))
+    try desk.lose(.unreachable)
     try desk.answer(.absent)
     #expect(desk.state(ticket) == .uncertain && !desk.isOut)
     #expect(desk.local.outbox.block == .uncertain(ticket))
@@ -123,7 +57,7 @@ private struct Letter: Mutation, Equatable, Storable {
 
   @Test func `a letter that had left when the process ended is looked for by the next`() throws {
     var desk = Desk()
-    let ticket = try desk.make("ada")
+    let ticket = try desk.make(Letter("ada"))
     desk.local.confirm(["last": 120], echo: nil)
     try desk.restart()
     #expect(desk.push?.seeksAbove == 100, "as it was when it left")
@@ -133,8 +67,8 @@ private struct Letter: Mutation, Equatable, Storable {
 
   @Test func `a letter that has not left is sent, and not looked for`() throws {
     var desk = Desk()
-    _ = try desk.make("ada")
-    try desk.fail(.unreachable, hasLeft: false)
+    _ = try desk.make(Letter("ada"))
+    try desk.lose(.unreachable, hasLeft: false)
     #expect(desk.push?.seeksAbove == nil && desk.isOut)
   }
 
@@ -143,12 +77,12 @@ private struct Letter: Mutation, Equatable, Storable {
     throws
   {
     var desk = Desk()
-    let first = try desk.make("ada")
+    let first = try desk.make(Letter("ada"))
     try desk.answer(.created(107))
     desk.local.confirm(desk.local.view.confirmed, echo: first)
     try desk.restart()
-    _ = try desk.make("ada")
-    try desk.fail(.timedOut)
+    _ = try desk.make(Letter("ada"))
+    try desk.lose(.timedOut)
     #expect(desk.push?.seeksAbove == 107)
   }
 
@@ -160,35 +94,35 @@ private struct Letter: Mutation, Equatable, Storable {
     desk.local.confirm(["last": 110], echo: nil)
     desk.feed(.heldBack(false))
     desk.save()
-    try desk.fail(.timedOut)
+    try desk.lose(.timedOut)
     #expect(desk.push?.seeksAbove == 110)
   }
 
   @Test func `a second copy that the user has sent is looked for where the first may be`() throws {
     var desk = Desk()
-    let ticket = try desk.make("ada")
-    try desk.fail(.timedOut)
+    let ticket = try desk.make(Letter("ada"))
+    try desk.lose(.timedOut)
     try desk.answer(.absent)
     desk.local.confirm(["last": 150], echo: nil)
     desk.feed(.retried(ticket))
     desk.save()
     #expect(desk.isOut && desk.push?.seeksAbove == nil)
-    try desk.fail(.timedOut)
+    try desk.lose(.timedOut)
     #expect(desk.push?.seeksAbove == 100)
   }
 
   @Test func `a search that fails is repeated after a wait`() throws {
     var desk = Desk()
-    let ticket = try desk.make("ada")
-    try desk.fail(.timedOut)
+    let ticket = try desk.make(Letter("ada"))
+    try desk.lose(.timedOut)
     for failure in [SyncFailure.timedOut, .unreachable, .serverFault, .rateLimited(after: nil)] {
       let search = try #require(desk.push).id
-      try desk.fail(failure)
+      try desk.lose(failure)
       #expect(desk.push?.id != search && desk.push?.seeksAbove == 100)
       #expect(desk.state(ticket) == .sent)
     }
     // The conversation is gone, say: then only the user can tell.
-    try desk.fail(.rejected(RejectionCode("BAD_NARROW")))
+    try desk.lose(.rejected(RejectionCode("BAD_NARROW")))
     #expect(desk.state(ticket) == .uncertain && !desk.isOut)
   }
 
@@ -196,10 +130,10 @@ private struct Letter: Mutation, Equatable, Storable {
     throws
   {
     var desk = Desk()
-    let ada = try desk.make("ada")
-    _ = try desk.make("ada")
-    _ = try desk.make("bo")
-    try desk.fail(.timedOut)
+    let ada = try desk.make(Letter("ada"))
+    _ = try desk.make(Letter("ada"))
+    _ = try desk.make(Letter("bo"))
+    try desk.lose(.timedOut)
     #expect(desk.push?.mutations.map(\.change) == [Letter("bo")])
     try desk.answer(.created(101))
     #expect(desk.push?.seeksAbove == 100 && desk.push?.mutations.map(\.ticket) == [ada])
@@ -210,8 +144,8 @@ private struct Letter: Mutation, Equatable, Storable {
   @Test(arguments: [true, false])
   func `a decision of the user ends the search`(discards: Bool) throws {
     var desk = Desk()
-    let ticket = try desk.make("ada")
-    try desk.fail(.timedOut)
+    let ticket = try desk.make(Letter("ada"))
+    try desk.lose(.timedOut)
     let search = try #require(desk.push).id
     desk.feed(discards ? .discarded(ticket) : .retried(ticket))
     desk.save()
@@ -223,8 +157,8 @@ private struct Letter: Mutation, Equatable, Storable {
 
   @Test func `an event ends the doubt while the search is out`() throws {
     var desk = Desk()
-    let ticket = try desk.make("ada")
-    try desk.fail(.timedOut)
+    let ticket = try desk.make(Letter("ada"))
+    try desk.lose(.timedOut)
     desk.local.confirm(["last": 101], echo: ticket)
     try desk.answer(.absent)
     #expect(desk.state(ticket) == .acknowledged && desk.stages.isEmpty)
@@ -232,15 +166,28 @@ private struct Letter: Mutation, Equatable, Storable {
 
   @Test func `what cannot be found is uncertain at once`() throws {
     var desk = Desk(last: nil)
-    let ticket = try desk.make("ada")
-    try desk.fail(.timedOut)
+    let ticket = try desk.make(Letter("ada"))
+    try desk.lose(.timedOut)
     #expect(desk.state(ticket) == .uncertain && !desk.isOut)
   }
 
   @Test func `an answer to a search that was not made leaves a letter in doubt`() throws {
     var desk = Desk()
-    let ticket = try desk.make("ada")
+    let ticket = try desk.make(Letter("ada"))
     try desk.answer(.absent)
     #expect(desk.local.outbox.status == .waiting && desk.state(ticket) == .sent)
+  }
+}
+
+extension LoneDesk where Change == Letter {
+  /// - Parameter last: the last number that is known.
+  fileprivate init(last: Int64? = 100) {
+    self.init(over: last.map { ["last": $0] } ?? [:])
+  }
+
+  /// The push that is out fails, and the wait after that ends.
+  fileprivate mutating func lose(_ failure: SyncFailure, hasLeft: Bool = true) throws {
+    try fail(failure, hasLeft: hasLeft)
+    if local.outbox.status == .waiting { try wait() }
   }
 }

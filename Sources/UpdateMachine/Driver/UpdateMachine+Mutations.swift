@@ -208,7 +208,7 @@
       return ViewAnswers(stream: stream)
     }
 
-    /// Returns those who wait for mutations or ask about the view, to add one.
+    /// Returns the tasks that wait for mutations or watch the view, to add one.
     private func mutationSubscribers() -> MutationSubscribers<Change> {
       if let mutations { return mutations }
       let first = MutationSubscribers<Change>()
@@ -216,7 +216,7 @@
       return first
     }
 
-    /// Returns those who ask about the model, to add one.
+    /// Returns the tasks that watch the model, to add one.
     private func modelSubscribers() -> QuerySubscribers<Origin.Model> {
       if let modelQueries { return modelQueries }
       let first = QuerySubscribers<Origin.Model>()

@@ -83,9 +83,10 @@
 
     var observers = Subscribers<State>()
     var windows: [WindowSubscriber<Lists>] = []
-    /// Who waits for mutations or asks about the view; `nil`: nobody has. An idle machine is small.
+    /// The tasks that wait for mutations or watch the view. Made for the first of them, so that an
+    /// idle machine is small.
     var mutations: MutationSubscribers<Change>?
-    /// Who asks about the model; `nil`: nobody has.
+    /// The tasks that watch the model. Made for the first of them.
     var modelQueries: QuerySubscribers<Origin.Model>?
     /// Counts the changes of the model.
     var modelVersion: UInt64 = 0

@@ -344,8 +344,13 @@ private final class Chat: Sendable {
   /// A search is one for the user's own messages of one conversation, after an ID, as they were
   /// typed. Everything else is answered with all messages.
   private func page(_ request: LoopbackServer.Request) -> Response {
-    let narrow = request.query["narrow"].flatMap {
-      try? JSONDecoder().decode(ZulipNarrow.self, from: Data($0.utf8))
+    var narrow: ZulipNarrow?
+    do {
+      narrow = try request.query["narrow"].map {
+        try JSONDecoder().decode(ZulipNarrow.self, from: Data($0.utf8))
+      }
+    } catch {
+      Issue.record("the server cannot read the narrow: \(error)")
     }
     let all = state.value.messages
     var messages = all.map(\.json)
