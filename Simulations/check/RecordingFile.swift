@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A file of recordings cannot be used. The message names the file, the place in it, and what was
 /// expected.
@@ -11,8 +12,25 @@ func numberedLines(of path: String) throws(RecordingError) -> [(number: Int, lin
   guard let data = FileManager.default.contents(atPath: path) else {
     throw RecordingError(message: "\(path): cannot be read. Does it exist?")
   }
-  return data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+  // An array of bytes is split ten times faster than `Data`.
+  return [UInt8](data).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     .enumerated().filter { !$0.element.isEmpty }.map { ($0.offset + 1, Data($0.element)) }
+}
+
+/// Returns what a function makes of the numbers below a count, in their order. It is called on all
+/// processors.
+func inParallel<Value: Sendable>(
+  _ count: Int, _ body: @Sendable (Int) -> Value
+) -> [Value] {
+  let perPart = 16
+  let parts = (count + perPart - 1) / perPart
+  let values = Mutex<[[Value]]>(Array(repeating: [], count: parts))
+  DispatchQueue.concurrentPerform(iterations: parts) { part in
+    let first = part * perPart
+    let own = (first..<min(first + perPart, count)).map { body($0) }
+    values.withLock { $0[part] = own }
+  }
+  return values.withLock { $0.flatMap { $0 } }
 }
 
 /// The explanation in a decoding error, without the technical details around it.

@@ -129,22 +129,11 @@ struct MessageLifeCheck {
   let asksAgain: Bool
   private let isInterrupted: () -> Bool
   private(set) var report: MessageCheck.Session
-  private var found: [Found: Tally] = [:]
-  /// The messages that differ from the truth in the present order, because a copy was stale.
-  private var staleShown: Set<MessageID> = []
-  /// The messages whose fields were compared in the present order.
-  private var compared: Set<MessageID> = []
+  private var found: [MessageVerdict.Found: Tally] = [:]
   /// The truth after the answer to a poll, or at the end.
   private var truths: [Int?: MessageTruth] = [:]
 
-  /// A difference. It is reported once, with the number of orders that have it.
-  private struct Found: Hashable {
-    var line: Int
-    var what: String
-    var expected: String
-    var found: String
-  }
-
+  /// A difference is reported once, with the number of orders that have it.
   private struct Tally {
     var count = 0
     var first: String
@@ -174,18 +163,21 @@ struct MessageLifeCheck {
 
   mutating func run() {
     for narrow in session.narrows {
+      var races: [MessageRace] = []
       for polls in momentsBetweenPages(of: narrow) {
         let most = bound * MessageLifeCheck.momentsInFull
         let step = (polls.count + most - 1) / most
         // The steps are counted from the end, so that the last poll is among those chosen.
         let each = min(bound, max(1, most / polls.count))
         for poll in stride(from: polls.count - 1, through: 0, by: -step).reversed() {
-          race([narrow], after: polls[poll], atMost: each)
+          races.append(MessageRace(truth(after: polls[poll]), [narrow], atMost: each))
         }
       }
-      race([narrow], atMost: bound)
+      races.append(MessageRace(truth(after: nil), [narrow], atMost: bound))
+      play(races)
     }
-    if session.narrows.count > 1 { race(session.narrows, atMost: bound) }
+    guard session.narrows.count > 1 else { return }
+    play([MessageRace(truth(after: nil), session.narrows, atMost: bound)])
   }
 
   /// Moments at which the same pages of a list have come are much alike. Up to this many get
@@ -216,202 +208,52 @@ struct MessageLifeCheck {
   }
 
   /// Plays the pages of some lists in every order, or in as many as the bound allows.
-  /// - Parameter poll: the poll after whose answer the race ends; `nil`: it ends with the session.
-  private mutating func race(
-    _ narrows: [ZulipFilter], after poll: Int? = nil, atMost bound: Int
-  ) {
-    let truth = truth(after: poll)
-    let session = truth.session
-    let pages = session.pages.indices.filter { index in
-      narrows.count > 1 || session.pages[index].request.narrow == narrows[0]
+  private mutating func play(_ races: [MessageRace]) {
+    var rest = races[...].filter { !$0.pages.isEmpty }[...]
+    while let first = rest.indices.first {
+      let next = rest.indices.dropFirst().first { !rest[$0].goesOn(from: rest[$0 - 1]) }
+      let alike = rest[first..<(next ?? rest.endIndex)]
+      rest = rest[alike.endIndex...]
+      /// The run of each race that ended last, and what it shows.
+      var last: [Int: (run: MessageRun, verdict: MessageVerdict)] = [:]
+      var verdicts = alike.map { race in race.orders.orders.map { _ in MessageVerdict?.none } }
+      MessageTree(alike).play(
+        while: { !isInterrupted() },
+        ended: { [asksAgain] run, race, orders in
+          if asksAgain { run.askAgain() }
+          run.noteDoubts()
+          let verdict = MessageVerdict(on: run, asOn: last[race])
+          last[race] = (run, verdict)
+          for order in orders { verdicts[race - first][order] = verdict }
+        })
+      for (race, verdicts) in zip(alike, verdicts) { note(verdicts, of: race) }
     }
-    guard !pages.isEmpty else { return }
-    let polls =
-      narrows.count > 1 ? Array(session.polls.indices) : session.polls(thatMatterTo: narrows[0])
-    let events =
-      narrows.count > 1 ? session.polls.map(\.events) : session.events(thatMatterTo: narrows[0])
-    let orders = MessageOrders(session, pages: pages, polls: polls, bound: bound)
+  }
+
+  private mutating func note(_ verdicts: [MessageVerdict?], of race: MessageRace) {
     report.races += 1
-    if orders.isAll { report.racesInFull += 1 }
-    let lists = narrows.map { (narrow: $0, list: truth.list(of: $0)) }
-    for (number, order) in orders.orders.enumerated() {
-      if isInterrupted() { return }
-      report.orders += 1
-      var run = MessageRun(truth, pages, narrows, events)
-      run.go(through: order)
-      if asksAgain { run.askAgain(lists) }
-      run.noteDoubts()
-      report.suspects += Int(run.store.auditCounts.suspects)
-      report.doubts += run.doubtCount
-      for id in run.inDoubt {
-        report.inDoubt[id, default: .init(flags: run.store.doubt(about: id))].orders += 1
-      }
-      report.askedAgain += run.askedAgain
-      let name =
-        "in order \(number + 1) of \(orders.orders.count) of \(pages.count) pages and the first "
-        + "\(session.polls.count) polls"
-      for line in run.malformed {
-        note(line, "a page", expected: "one that can be taken", found: "malformed", name)
-      }
-      for id in run.inDoubt { compareDoubt(run, id, name) }
-      staleShown = []
-      compared = []
-      for (narrow, list) in lists { compare(run, narrow, list, name) }
-      for id in staleShown {
-        let line = run.line(of: run.stale[id]?.page)
-        report.stale[id, default: .init(line: line)].orders += 1
-      }
-    }
-  }
-
-  // MARK: Comparing
-
-  private mutating func note(
-    _ line: Int, _ what: String, expected: String, found: String, _ order: String
-  ) {
-    let key = Found(line: line, what: what, expected: expected, found: found)
-    self.found[key, default: Tally(first: order)].count += 1
-  }
-
-  private mutating func compare(
-    _ run: MessageRun, _ narrow: ZulipFilter, _ expected: MessageTruth.List, _ order: String
-  ) {
-    guard let list = run.store.list(of: narrow) else { return }
-    if let objection = KnowledgeRules.objection(to: list, of: narrow, in: run.store) {
-      let page = run.truth.session.pages.lastIndex { $0.request.narrow == narrow }
+    if race.orders.isAll { report.racesInFull += 1 }
+    for (number, verdict) in verdicts.enumerated() {
+      guard let verdict else { continue }
       note(
-        run.line(of: page), "the list of \(narrow)", expected: objection.expected,
-        found: objection.found, order)
-    }
-    guard run.store.canBeKnown(narrow) else { return compareShown(run, narrow, order) }
-    compareKnown(run, narrow, list.knowledge, expected, order)
-    let ids = Set(expected.ids.filter { expected.covered.contains($0) })
-    let said = list.ids.map(\.key).filter {
-      expected.covered.contains($0) && KnowledgeRules.word(of: list, on: $0) == true
-    }
-    for id in ids.union(said).sorted() {
-      let line = run.line(of: expected.pages[id])
-      guard let isListed = KnowledgeRules.word(of: list, on: id) else {
-        // A message in doubt is counted already.
-        if !run.inDoubt.contains(id) { report.open += 1 }
-        continue
-      }
-      guard isListed != ids.contains(id) else {
-        if compared.insert(id).inserted { compare(run, id, line, order) }
-        continue
-      }
-      if let copy = run.stale[id]?.message,
-        narrow.verdict(on: PartialMessage(copy)) == (isListed ? .yes : .no)
-      {
-        staleShown.insert(id)
-        continue
-      }
-      note(
-        line, "the list of \(narrow), message \(id)",
-        expected: isListed ? "not listed" : "listed", found: isListed ? "listed" : "not listed",
-        order)
+        verdict,
+        of: "in order \(number + 1) of \(verdicts.count) of \(race.pages.count) pages and the "
+          + "first \(race.events.count) polls")
     }
   }
 
-  /// If a message is in doubt at the end, no later page may bring it, because such a page would
-  /// have ended the doubt (PartialKnowledge R10).
-  private mutating func compareDoubt(_ run: MessageRun, _ id: MessageID, _ order: String) {
-    guard let page = run.truth.page(with: id) else { return }
-    let doubt = run.store.doubt(about: id)
-    note(
-      run.line(of: page.index), "message \(id), which was in doubt before this page",
-      expected: page.copy.flags.intersection(doubt).words, found: "\(doubt.words) in doubt", order)
-  }
-
-  /// A list that only the server can decide must show what its last page showed.
-  private mutating func compareShown(_ run: MessageRun, _ narrow: ZulipFilter, _ order: String) {
-    guard let last = run.truth.session.pages.last(where: { $0.request.narrow == narrow }) else {
-      return
+  private mutating func note(_ verdict: MessageVerdict, of order: @autoclosure () -> String) {
+    report.orders += 1
+    report.suspects += verdict.suspects
+    report.doubts += verdict.doubts
+    report.askedAgain += verdict.askedAgain
+    report.open += verdict.open
+    for (id, flags) in verdict.inDoubt {
+      report.inDoubt[id, default: .init(flags: flags)].orders += 1
     }
-    guard !run.givenUp.contains(narrow) else { return }
-    for message in last.page.messages where run.store.message(message.id, in: narrow) == nil {
-      note(
-        last.line, "the list of \(narrow), message \(message.id)", expected: "shown",
-        found: "not shown", order)
+    for (id, line) in verdict.stale { report.stale[id, default: .init(line: line)].orders += 1 }
+    for found in verdict.found {
+      self.found[found, default: Tally(first: order())].count += 1
     }
-  }
-
-  /// Everything that the pages cover must be known, except single messages that events named, that
-  /// were not held at that time, and that no later page brings.
-  private mutating func compareKnown(
-    _ run: MessageRun, _ narrow: ZulipFilter, _ known: Knowledge<MessageID>,
-    _ expected: MessageTruth.List,
-    _ order: String
-  ) {
-    guard !run.givenUp.contains(narrow), !run.shown.contains(narrow) else { return }
-    for interval in expected.covered.intervals {
-      for gap in known.gaps(in: interval).intervals {
-        if let ids = run.ids(in: gap), ids.allSatisfy(run.isOpen) { continue }
-        let page = run.truth.session.pages.lastIndex { $0.request.narrow == narrow }
-        note(
-          run.line(of: page), "what is known of the list of \(narrow)", expected: "\(interval)",
-          found: "not \(gap)", order)
-      }
-    }
-  }
-
-  /// Compares every field of a message, except flags in doubt.
-  private mutating func compare(
-    _ run: MessageRun, _ id: MessageID, _ line: Int, _ order: String
-  ) {
-    guard let expected = run.truth.messages[id], let found = run.store[id] else {
-      return note(
-        line, "message \(id)", expected: run.truth.messages[id] == nil ? "not there" : "held",
-        found: run.store[id] == nil ? "not held" : "held", order)
-    }
-    let line = expected.page == nil ? line : run.line(of: expected.page)
-    let shown = expected.message
-    // Whether it is in the feed, only lists of the feed tell. They are compared one by one.
-    let doubt = run.store.doubt(about: id).union(.outsideFeed)
-    let wrong = KnowledgeRules.wrongFields(of: found, among: [shown], .init(flags: doubt))
-    if !wrong.isEmpty, let copy = run.stale[id]?.message,
-      KnowledgeRules.wrongFields(of: found, among: [shown, copy], .init(flags: doubt)).isEmpty
-    {
-      staleShown.insert(id)
-      return
-    }
-    for field in wrong {
-      note(
-        line, "message \(id), its \(field.rawValue)", expected: shown.words(field, but: doubt),
-        found: found.words(field, but: doubt), order)
-    }
-  }
-}
-
-extension ChatMessage<ZulipContent> {
-  /// One field of the message as text.
-  fileprivate func words(_ field: KnowledgeRules.Field, but doubt: MessageFlags) -> String {
-    switch field {
-    case .place: "\(place)"
-    case .content: content.text
-    case .flags: flags.subtracting(doubt).words
-    case .reactions: reactions.words
-    case .sender: "\(sender)"
-    }
-  }
-}
-
-extension MessageFlags {
-  /// For example "read starred", or "none".
-  var words: String {
-    let names: [(MessageFlags, String)] = [
-      (.read, "read"), (.starred, "starred"), (.mentioned, "mentioned"),
-      (.mentionedByName, "by name"), (.wildcardMentioned, "by wildcard"),
-      (.hasAlertWord, "alert word"), (.historical, "historical"), (.collapsed, "collapsed"),
-    ]
-    let words = names.filter { contains($0.0) }.map(\.1)
-    return words.isEmpty ? "none" : words.joined(separator: " ")
-  }
-}
-
-extension [MessageReaction] {
-  /// For example "unicode_emoji:1f389 of 7", or "none".
-  fileprivate var words: String {
-    isEmpty ? "none" : map { "\($0.emoji) of \($0.user)" }.joined(separator: ", ")
   }
 }

@@ -28,9 +28,28 @@ struct MessageOrders {
     /// The slots in which the page may be taken.
     var takes: [Int]
     var recorded: (begin: Int, take: Int)
+    /// Both, in every combination.
+    var pairs: [(begin: Int, take: Int)] = []
+  }
 
-    var pairs: [(begin: Int, take: Int)] {
-      begins.flatMap { begin in takes.filter { $0 >= begin }.map { (begin, $0) } }
+  /// What happens in a slot. Steps are in the order in which they happen.
+  struct Step: Comparable {
+    enum Kind: Int {
+      /// A page's fetch begins.
+      case begins
+      /// A page is taken.
+      case takes
+      /// The order ends.
+      case ends
+    }
+
+    var slot: Int
+    var kind: Kind
+    /// The page's place among the race's pages or, at the end, the race's place among the races.
+    var place: Int
+
+    static func < (one: Step, other: Step) -> Bool {
+      (one.slot, one.kind.rawValue, one.place) < (other.slot, other.kind.rawValue, other.place)
     }
   }
 
@@ -72,6 +91,9 @@ struct MessageOrders {
     slots.takes.append(end)
     let taken = 2 * session.pollsAnswered(by: page.ended)
     slots.recorded.take = asked * 2 > taken ? taken + 1 : taken
+    slots.pairs = slots.begins.flatMap { begin in
+      slots.takes.filter { $0 >= begin }.map { (begin, $0) }
+    }
     return slots
   }
 
@@ -168,5 +190,22 @@ extension MessageOrders.Order {
   /// The pages in the order in which they are taken.
   var order: [Int] {
     takes.indices.sorted { (takes[$0], ranks[$0], $0) < (takes[$1], ranks[$1], $1) }
+  }
+
+  /// In a slot, fetches begin before pages are taken.
+  var steps: [MessageOrders.Step] {
+    let fetches = begins.enumerated().map { page, slot in
+      MessageOrders.Step(slot: slot, kind: .begins, place: page)
+    }.sorted()
+    var steps: [MessageOrders.Step] = []
+    var next = 0
+    for page in order {
+      while next < fetches.count, fetches[next].slot <= takes[page] {
+        steps.append(fetches[next])
+        next += 1
+      }
+      steps.append(MessageOrders.Step(slot: takes[page], kind: .takes, place: page))
+    }
+    return steps + fetches[next...]
   }
 }

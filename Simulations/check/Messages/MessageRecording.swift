@@ -20,20 +20,28 @@ struct MessageRecording {
   ///   - lines: each must be one that ``Recording`` has read.
   ///   - users: which user each client is.
   init(_ lines: [(number: Int, line: Data)], _ users: RecordedUsers = RecordedUsers()) {
-    for (number, line) in lines {
-      do throws(ZulipError) {
-        guard var exchange = try ZulipError.decode(MessageLine.self, from: line).exchange else {
-          continue
-        }
+    let read = inParallel(lines.count) { MessageRecording.read(lines[$0].line) }
+    for (number, answer) in zip(lines.map(\.number), read) {
+      switch answer {
+      case .success(nil): break
+      case .success(var exchange?):
         exchange.line = number
         exchange.user = users.user(of: exchange.user)
         exchanges.append(exchange)
-      } catch {
+      case .failure(let error):
         differences.append(
           Difference(
             line: number, what: "an answer about messages",
             expected: "what the protocol says of it", found: "\(error)"))
       }
+    }
+  }
+
+  private static func read(_ line: Data) -> Result<MessageExchange?, ZulipError> {
+    do throws(ZulipError) {
+      return .success(try ZulipError.decode(MessageLine.self, from: line).exchange)
+    } catch {
+      return .failure(error)
     }
   }
 }

@@ -18,56 +18,62 @@ struct MessageRun {
   private(set) var doubtCount = 0
   private(set) var askedAgain = 0
   /// What a client shows of messages that it did not hold when a page brought a stale copy: that
-  /// copy, with the events since. The value is `nil` if one of them has deleted the message.
-  private(set) var stale: [MessageID: MessageTruth.Expected] = [:]
+  /// copy, with the events since. A message that one of them has deleted is left out.
+  private(set) var stale: [MessageID: Stale] = [:]
 
-  let truth: MessageTruth
-  private let pages: [Int]
-  /// The events of each poll that are given to the store.
-  private let events: [[MessageEvent<ZulipContent>]]
-  /// Which of the session's pages the store has taken.
+  /// The race that it is judged by. All races that may follow from here begin like it.
+  var race: MessageRace
+  /// Which of the race's pages the store has taken.
   private var taken: Set<Int> = []
+  /// The fetches that have begun, by the places of their pages in the race.
+  private var fetches: [Fetch?]
   private var fetchCount: UInt64 = 0
+  /// The slot that has been reached.
+  private var slot = 0
 
-  private var session: MessageSession { truth.session }
+  struct Stale {
+    var message: MessageTruth.Shown
+    /// The line of the page that brought it.
+    var line: Int
+  }
 
-  init(
-    _ truth: MessageTruth, _ pages: [Int], _ narrows: [ZulipFilter],
-    _ events: [[MessageEvent<ZulipContent>]]
-  ) {
-    self.truth = truth
-    self.pages = pages
-    self.events = events
-    store = ZulipStore(following: truth.session.followed)
-    store.reader = truth.session.reader
-    for narrow in narrows { store.open(narrow) }
+  private struct Fetch {
+    var id: RequestID
+    /// The number of polls that were answered when it began.
+    var polls: Int
+  }
+
+  init(_ race: MessageRace) {
+    self.race = race
+    fetches = race.pages.map { _ in nil }
+    store = ZulipStore(following: race.truth.session.followed)
+    store.reader = race.truth.session.reader
+    for list in race.lists { store.open(list.narrow) }
   }
 
   /// The line of a page in the file or, without a page, the line where the session begins.
-  func line(of page: Int?) -> Int { page.map { session.pages[$0].line } ?? session.line }
+  func line(of page: Int?) -> Int {
+    page.map { race.truth.session.pages[$0].line } ?? race.truth.session.line
+  }
 
-  mutating func go(through order: MessageOrders.Order) {
-    var fetches: [RequestID?] = pages.map { _ in nil }
-    let inOrder = order.order
-    var next = 0
-    for slot in 0...2 * session.polls.count {
-      for index in pages.indices where order.begins[index] == slot {
-        fetches[index] = begin(session.pages[pages[index]].request)
-      }
-      while next < inOrder.count, order.takes[inOrder[next]] == slot {
-        let index = inOrder[next]
-        if let fetch = fetches[index] {
-          take(pages[index], for: fetch, begunAfter: order.begins[index] / 2, polls: slot / 2)
-        }
-        next += 1
-      }
-      guard slot < 2 * session.polls.count else { return }
-      if slot % 2 == 0 {
-        store.asked()
-      } else {
-        answer(events[slot / 2])
-      }
+  /// Sends and answers the polls before a slot.
+  mutating func go(to next: Int) {
+    while slot < next {
+      if slot % 2 == 0 { store.asked() } else { answer(slot / 2) }
+      slot += 1
     }
+  }
+
+  /// Begins the fetch of one of the race's pages, in the slot that has been reached.
+  mutating func begin(_ place: Int) {
+    let id = begin(race.truth.session.pages[race.pages[place]].request)
+    fetches[place] = Fetch(id: id, polls: slot / 2)
+  }
+
+  /// Takes one of the race's pages, in the slot that has been reached.
+  mutating func take(_ place: Int) {
+    guard let fetch = fetches[place] else { return }
+    take(place, for: fetch.id, begunAfter: fetch.polls, polls: slot / 2)
   }
 
   private mutating func begin(
@@ -79,48 +85,52 @@ struct MessageRun {
     return id
   }
 
-  private mutating func answer(_ events: [MessageEvent<ZulipContent>]) {
-    for event in events {
+  private mutating func answer(_ poll: Int) {
+    for event in race.events[poll] {
       // Before the first fetch a store holds nothing and knows nothing, so only a channel counts.
       if fetchCount == 0, event.named?.isEmpty != true { continue }
-      for id in event.named ?? Array(stale.keys) {
-        if let copy = stale[id] { stale[id] = event.applied(to: copy, id, for: session.reader) }
+      if !stale.isEmpty {
+        for id in event.named ?? Array(stale.keys) {
+          guard let copy = stale[id] else { continue }
+          stale[id] = copy.after(event.event, id, for: race.truth.session.reader)
+        }
       }
-      guard case .covered = event else {
-        store.apply(event)
-        continue
-      }
-      // When a channel begins or ends to send events, lists that were known become unknown.
-      let before = store
-      store.apply(event)
-      for narrow in store.narrows
-      where store.list(of: narrow)?.knowledge != before.list(of: narrow)?.knowledge {
-        givenUp.insert(narrow)
-      }
+      if case .covered = event.event { cover(event.event) } else { store.apply(event.event) }
     }
     store.answered()
+  }
+
+  /// A channel begins or ends to send events. Lists that were known become unknown.
+  private mutating func cover(_ event: MessageEvent<ZulipContent>) {
+    let open = race.lists.filter { !givenUp.contains($0.narrow) }
+    let before = open.map { store.list(of: $0.narrow)?.knowledge }
+    store.apply(event)
+    for (list, known) in zip(open, before)
+    where store.list(of: list.narrow)?.knowledge != known { givenUp.insert(list.narrow) }
   }
 
   /// - Parameters:
   ///   - first: the number of polls that were answered when the fetch began.
   ///   - last: the number of polls that have been answered now.
   private mutating func take(
-    _ index: Int, for fetch: RequestID, begunAfter first: Int, polls last: Int
+    _ place: Int, for fetch: RequestID, begunAfter first: Int, polls last: Int
   ) {
-    let page = session.pages[index]
-    let unheld = truth.stale[index]?.filter { store[$0] == nil } ?? []
-    switch store.take(page.page, for: fetch) {
-    case .taken: taken.insert(index)
-    case .shown: if let narrow = page.request.narrow { shown.insert(narrow) }
-    case .absorbed: if let narrow = page.request.narrow { givenUp.insert(narrow) }
-    case .malformed: malformed.append(page.line)
+    let index = race.pages[place]
+    let narrow = race.truth.session.pages[index].request.narrow
+    let unheld = race.truth.stale[index]?.filter { store[$0] == nil } ?? []
+    switch store.take(race.truth.session.pages[index].page, for: fetch) {
+    case .taken: taken.insert(place)
+    case .shown: if let narrow { shown.insert(narrow) }
+    case .absorbed: if let narrow { givenUp.insert(narrow) }
+    case .malformed: malformed.append(line(of: index))
     }
-    for message in page.page.messages
+    guard !unheld.isEmpty else { return }
+    for message in race.truth.session.pages[index].page.messages
     where unheld.contains(message.id) && store[message.id] != nil {
-      var copy: MessageTruth.Expected? = .init(message: message, page: index)
-      for event in events[first..<last].joined()
+      var copy: Stale? = Stale(message: message, line: line(of: index))
+      for event in race.events[first..<last].joined()
       where event.named?.contains(message.id) ?? true {
-        copy = event.applied(to: copy, message.id, for: session.reader)
+        copy = copy?.after(event.event, message.id, for: race.truth.session.reader)
       }
       stale[message.id] = copy
     }
@@ -130,38 +140,35 @@ struct MessageRun {
 
   /// Asks again for what the store does not know or doubts, as the library would. Those pages of
   /// the recording answer that no event has made old.
-  mutating func askAgain(_ lists: [(narrow: ZulipFilter, list: MessageTruth.List)]) {
-    let named = truth.lastNamed.keys.sorted()
-    for id in named where !store.doubt(about: id).subtracting(.outsideFeed).isEmpty {
+  mutating func askAgain() {
+    for id in race.named where !store.doubt(about: id).subtracting(.outsideFeed).isEmpty {
       doubtCount += 1
       askAgain(id)
     }
-    for (narrow, expected) in lists where store.canBeKnown(narrow) {
-      takeAgain(narrow)
-      for id in openIDs(of: narrow, in: expected.covered) { askAgain(id) }
-      let pages = session.pages.filter { $0.request.narrow == narrow }
+    for list in race.lists where store.canBeKnown(list.narrow) {
+      takeAgain(list)
+      for id in openIDs(of: list.narrow, in: list.expected.covered) { askAgain(id) }
       // What was given up and no page brings again, the library would have asked for.
-      if pages.allSatisfy({ $0.interval.map { knows($0, of: narrow) } ?? true }) {
-        givenUp.remove(narrow)
-        shown.remove(narrow)
+      if list.pages.allSatisfy({ knows($0.interval, of: list.narrow) }) {
+        givenUp.remove(list.narrow)
+        shown.remove(list.narrow)
       }
     }
     readAgain()
   }
 
   /// Fills what a list does not know, or had to ask for again, from its newest pages.
-  private mutating func takeAgain(_ narrow: ZulipFilter) {
+  private mutating func takeAgain(_ list: MessageRace.List) {
     var newer = Knowledge<MessageID>()
-    for index in session.pages.indices.reversed() {
-      let page = session.pages[index]
-      guard page.request.narrow == narrow, let interval = page.interval else { continue }
-      let isMissing = !taken.contains(index) && !newer.covers(interval)
-      if isMissing || !knows(interval, of: narrow), isLevel(page, narrow) {
-        let polls = session.polls.count
-        take(index, for: begin(page.request), begunAfter: polls, polls: polls)
+    for page in list.pages.reversed() {
+      let isMissing = !taken.contains(page.place) && !newer.covers(page.interval)
+      if page.isLevel, isMissing || !knows(page.interval, of: list.narrow) {
+        let polls = race.events.count
+        let fetch = begin(race.truth.session.pages[race.pages[page.place]].request)
+        take(page.place, for: fetch, begunAfter: polls, polls: polls)
         askedAgain += 1
       }
-      if taken.contains(index) { newer.insert(interval) }
+      if taken.contains(page.place) { newer.insert(page.interval) }
     }
   }
 
@@ -176,7 +183,7 @@ struct MessageRun {
   /// The IDs of a gap; `nil` if it has more of them than events have named.
   func ids(in gap: IDInterval<MessageID>) -> [MessageID]? {
     guard let first = gap.lowerEnd.id, let last = gap.upperEnd.id,
-      last.number - first.number < Int64(truth.lastNamed.count)
+      last.number - first.number < Int64(race.truth.lastNamed.count)
     else { return nil }
     return (first.number...last.number).map { MessageID($0) }
   }
@@ -188,7 +195,7 @@ struct MessageRun {
     store.asked()
     store.answered()
     for id in store.suspects where stale[id] != nil {
-      guard let copy = truth.page(with: id)?.copy else { continue }
+      guard let copy = race.truth.page(with: id)?.copy else { continue }
       let fetch = begin(PageRequest(id), isAudit: true)
       _ = store.take(MessagePage(messages: [copy]), for: fetch)
       askedAgain += 1
@@ -199,35 +206,40 @@ struct MessageRun {
     store.list(of: narrow)?.knowledge.covers(interval) ?? false
   }
 
+  /// Whether another run of the race has ended with the same.
+  func isSame(as other: MessageRun) -> Bool {
+    malformed == other.malformed && givenUp == other.givenUp && shown == other.shown
+      && inDoubt == other.inDoubt && stale.isEmpty && other.stale.isEmpty
+      && store.isSame(as: other.store)
+  }
+
   /// Notes what is still in doubt at the end.
   mutating func noteDoubts() { inDoubt = Set(store.doubtful) }
 
   /// Whether a message may be unknown at the end. An event must have named it, and either no later
   /// page brings it or it is in doubt.
   func isOpen(_ id: MessageID) -> Bool {
-    truth.lastNamed[id] != nil && (truth.page(with: id) == nil || inDoubt.contains(id))
+    race.truth.lastNamed[id] != nil && (race.truth.page(with: id) == nil || inDoubt.contains(id))
   }
 
   private mutating func askAgain(_ id: MessageID) {
-    guard var copy = truth.page(with: id)?.copy else { return }
+    guard var copy = race.truth.page(with: id)?.copy else { return }
     // The answer says whether the message is in the feed, which the list of its channel does not.
-    if let known = truth.messages[id]?.message, !known.flags.contains(.outsideFeed) {
+    if let known = race.truth.messages[id]?.message, !known.flags.contains(.outsideFeed) {
       copy.flags.remove(.outsideFeed)
     }
     let fetch = begin(PageRequest(id))
     _ = store.take(MessagePage(messages: [copy]), for: fetch)
     askedAgain += 1
   }
+}
 
-  /// Whether what a page shows is still true at the end.
-  private func isLevel(_ page: MessageSession.Page, _ narrow: ZulipFilter) -> Bool {
-    guard let interval = page.interval else { return false }
-    let listed = Set(page.page.messages.map(\.id))
-    for (id, moment) in truth.lastNamed where moment > page.sent && interval.contains(id) {
-      if listed.contains(id) { return false }
-      guard let message = truth.messages[id]?.message else { continue }
-      if narrow.verdict(on: PartialMessage(message)) != .no { return false }
-    }
-    return true
+extension MessageRun.Stale {
+  /// What an event makes of it; `nil` if the message is gone.
+  fileprivate func after(
+    _ event: MessageEvent<ZulipContent>, _ id: MessageID, for reader: UserID?
+  ) -> Self? {
+    let copy = MessageTruth.Expected(message: message, page: nil)
+    return event.applied(to: copy, id, for: reader).map { Self(message: $0.message, line: line) }
   }
 }

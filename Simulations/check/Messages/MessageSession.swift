@@ -103,21 +103,35 @@ struct MessageSession {
   /// The same session with empty contents.
   func withoutContents(_ form: ZulipContent.Form) -> MessageSession {
     let nothing = ZulipContent("", form)
-    var session = self
+    var session = withContents { _ in nothing }
     session.name += ", without contents"
+    return session
+  }
+
+  /// The same session, in which equal contents are one string. They are compared very often.
+  func sharingContents() -> MessageSession {
+    var all: Set<String> = []
+    return withContents { content in
+      ZulipContent(all.insert(content.text).memberAfterInsert, content.form)
+    }
+  }
+
+  private func withContents(_ change: (ZulipContent) -> ZulipContent) -> MessageSession {
+    var session = self
     for index in pages.indices {
       for place in pages[index].page.messages.indices {
-        session.pages[index].page.messages[place].content = nothing
+        let old = session.pages[index].page.messages[place].content
+        session.pages[index].page.messages[place].content = change(old)
       }
     }
     for index in polls.indices {
       session.polls[index].events = polls[index].events.map { event in
         switch event {
         case .new(var message):
-          message.content = nothing
+          message.content = change(message.content)
           return .new(message)
         case .updated(var update):
-          update.edit?.content = nothing
+          if let old = update.edit?.content { update.edit?.content = change(old) }
           return .updated(update)
         case .deleted, .flagged, .flaggedAll, .reacted, .covered: return event
         }

@@ -123,7 +123,7 @@ struct MessageSessions {
         withoutContents.insert(exchange.line)
       }
     }
-    if !session.pages.isEmpty { sessions.append(session) }
+    if !session.pages.isEmpty { sessions.append(session.sharingContents()) }
     guard !others.isEmpty else { return }
     session.pages = all.filter { others.contains($0.request.narrow) }
     sessions.append(session.withoutContents(form))

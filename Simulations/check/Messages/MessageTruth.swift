@@ -125,6 +125,19 @@ struct MessageTruth {
     return (copy.page, session.pages[copy.page].page.messages[copy.place])
   }
 
+  /// Whether what a page shows is still true at the end.
+  func isLevel(
+    _ page: MessageSession.Page, _ interval: IDInterval<MessageID>, of narrow: ZulipFilter
+  ) -> Bool {
+    let listed = Set(page.page.messages.map(\.id))
+    for (id, moment) in lastNamed where moment > page.sent && interval.contains(id) {
+      if listed.contains(id) { return false }
+      guard let message = messages[id]?.message else { continue }
+      if narrow.verdict(on: PartialMessage(message)) != .no { return false }
+    }
+    return true
+  }
+
   func list(of narrow: ZulipFilter) -> List {
     var list = List()
     var listed: Set<MessageID> = []
