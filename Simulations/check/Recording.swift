@@ -85,10 +85,14 @@ private struct RecordedLine: Decodable {
   private static func registeredUser(
     _ response: KeyedDecodingContainer<Field>
   ) throws -> Int64? {
-    guard
-      let body = try? response.nestedContainer(keyedBy: Registered.self, forKey: .body)
-    else { return nil }
-    return try body.decodeIfPresent(Int64.self, forKey: .user)
+    do {
+      let body = try response.nestedContainer(keyedBy: Registered.self, forKey: .body)
+      return try body.decodeIfPresent(Int64.self, forKey: .user)
+    } catch DecodingError.typeMismatch(let type, _) where type != Int64.self {
+      return nil  // The body is no object.
+    } catch DecodingError.keyNotFound {
+      return nil  // There is no body: the connection broke.
+    }
   }
 
   private enum Registered: String, CodingKey {

@@ -178,6 +178,7 @@ extension Order: Storable {
       case .created(let id):
         bytes.put(UInt8(5))
         bytes.put(id)
+      case .absent: bytes.put(UInt8(6))
       }
     }
   }
@@ -213,6 +214,7 @@ extension Order: Storable {
     case 3: .behind
     case 4: .tooLarge
     case 5: .created(try bytes.takeInt64())
+    case 6: .absent
     default: throw StoredFormError(expected: "an answer to a push")
     }
   }

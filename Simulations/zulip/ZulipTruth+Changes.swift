@@ -14,11 +14,14 @@ extension ZulipApp {
     MutationPush(
       client: push.client, knownRefusal: push.knownRefusal,
       mutations: push.mutations.map { item in
-        // The ticket first, for the server to name in the event of a message.
-        let numbers = [item.ticket.number] + item.change.storedBytes.map { UInt64($0) }
+        // The ticket first, for the server to name in the event of a message. In a search, the ID
+        // above which it is.
+        let numbers =
+          [push.seeksAbove ?? Int64(item.ticket.number)]
+          + item.change.storedBytes.map { Int64($0) }
         return NamedMutation(
-          id: item.id, name: item.change.name,
-          arguments: .array(numbers.map { JSONValue(integerLiteral: Int64($0)) }))
+          id: item.id, name: push.seeksAbove == nil ? item.change.name : ZulipTruth.search,
+          arguments: .array(numbers.map { JSONValue(integerLiteral: $0) }))
       })
   }
 }
@@ -35,6 +38,9 @@ extension ZulipTruth {
     } catch {
       preconditionFailure("\(error) in what this world's client has written")
     }
+    if mutation.name == ZulipTruth.search {
+      return .found(try find(change, above: numbers.first ?? 0))
+    }
     if case .send(let message) = change {
       return .made(try sending(message, as: "\(client.number).\(numbers.first ?? 0)"))
     }
@@ -45,6 +51,30 @@ extension ZulipTruth {
     // It takes no changes of which the user's clients would not be told.
     guard announcement(of: .made(event)) != nil else { throw ChangeRefusal("out of sight") }
     return .made(event)
+  }
+
+  /// The name of a request that only looks for what a change may have created.
+  static var search: String { "search" }
+
+  /// The ID of what a change has created; refuses if there is nothing. As in `ZulipSync`, it is the
+  /// user's oldest message above an ID that says the same in the same conversation.
+  private func find(_ change: ZulipChange, above id: Int64) throws(ChangeRefusal) -> Int64 {
+    guard case .send(let message) = change else { preconditionFailure("\(change) creates nothing") }
+    let place = place(of: message.recipient)
+    let found = realm.messages.first {
+      $0.id > id && $0.sender == ZulipTruth.me && $0.place == place && $0.text == message.content
+    }
+    guard let found, realm.isVisible(found, to: ZulipTruth.me) else {
+      throw ChangeRefusal("not found")
+    }
+    return found.id
+  }
+
+  private func place(of recipient: ZulipConnection.Recipient) -> MessageLocation {
+    switch recipient {
+    case .channel(let id, let topic): .channel(id.number, topic: topic)
+    case .direct(let users): .direct(Set(users.map(\.number) + [ZulipTruth.me]).sorted())
+    }
   }
 
   /// The event of a change; `nil` if everything is as the change wants it.
@@ -118,19 +148,15 @@ extension ZulipTruth {
   private func sending(
     _ message: ZulipOutgoing, as localID: String
   ) throws(ChangeRefusal) -> RealmEvent {
-    let place: MessageLocation
-    switch message.recipient {
-    case .channel(let id, let topic):
+    if case .channel(let id, _) = message.recipient {
       guard let channel = realm.channel(id.number) else { throw ChangeRefusal("no such channel") }
       guard !channel.isPrivate || channel.subscribers.contains(ZulipTruth.me) else {
         throw ChangeRefusal("not yours")
       }
-      place = .channel(id.number, topic: topic)
-    case .direct(let users):
-      place = .direct(Set(users.map(\.number) + [ZulipTruth.me]).sorted())
     }
     var event = realm.sending(
-      message.content, from: ZulipTruth.me, to: place, isRead: true, at: time)
+      message.content, from: ZulipTruth.me, to: place(of: message.recipient), isRead: true,
+      at: time)
     if case .message(let sent, _) = event.kind {
       let echo = RealmEvent.Echo(queue: QueueID("its own"), localID: localID)
       event.kind = .message(sent, echo: echo)
@@ -196,6 +222,7 @@ extension ZulipTruth {
 
   /// As the real server, answers with the ID of a message that was sent, or of a draft.
   package func created(by change: Change) -> Int64? {
+    if case .found(let id) = change { return id }
     if case .made(let event) = change, case .draftsMade(let drafts) = event.kind {
       return drafts.first?.id
     }

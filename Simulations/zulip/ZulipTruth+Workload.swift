@@ -215,6 +215,7 @@ extension ZulipTruth {
 extension ZulipTruth.Change: CustomStringConvertible {
   package var description: String {
     if case .unchanged = self { return "nothing to change" }
+    if case .found(let id) = self { return "\(id) found" }
     guard case .made(let event) = self else { return "something that no client can read" }
     switch event.kind {
     case .message(let message, _):

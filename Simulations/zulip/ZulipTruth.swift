@@ -20,6 +20,8 @@ package struct ZulipTruth: ServerTruth {
     case unreadable
     /// Changes nothing, and nobody is told: things are as a client wants them.
     case unchanged
+    /// Changes nothing: a client has looked for what it sent, and this is its ID.
+    case found(Int64)
   }
 
   package private(set) var realm: Realm
@@ -36,6 +38,9 @@ package struct ZulipTruth: ServerTruth {
   private var sent: [Int64] = []
   /// The newest message of which every client must know; -1: none.
   package var newestSent: Int64 { sent.last ?? -1 }
+  /// The IDs of the messages that clients have sent, by the clients' own names for them. After a
+  /// log-out, names begin anew.
+  private(set) var posted: [String: Int64] = [:]
   /// The user's last change of flags. The workload often reverses it soon after: if the server
   /// merges the two with a third, a client cannot tell which came last.
   package private(set) var lastFlagged: RealmEvent.Flagging?
@@ -65,16 +70,23 @@ package struct ZulipTruth: ServerTruth {
     guard case .made(let event) = change else { return }
     realm.apply(event)
     if case .flagged(let flagging) = event.kind { lastFlagged = flagging }
-    if case .message(let message, _) = event.kind { sent.append(message.id) }
+    if case .message(let message, let echo) = event.kind {
+      sent.append(message.id)
+      if let name = echo?.localID {
+        posted[name] = message.id
+      }
+    }
     sent.removeAll { realm.message($0)?.flags(of: ZulipTruth.me) == nil }
     see()
   }
 
   /// The event as the user's clients read it.
   package func announcement(of change: Change) -> ZulipEvent? {
-    if case .unchanged = change { return nil }
-    guard case .made(let event) = change else {
-      return ZulipTruth.event(["id": 0, "type": "realm_user", "op": "update"])
+    let event: RealmEvent
+    switch change {
+    case .unchanged, .found: return nil
+    case .unreadable: return ZulipTruth.event(["id": 0, "type": "realm_user", "op": "update"])
+    case .made(let made): event = made
     }
     guard let event = realm.told(event, to: ZulipTruth.me) else { return nil }
     var after = realm

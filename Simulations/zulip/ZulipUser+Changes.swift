@@ -56,7 +56,7 @@ extension ZulipUser {
   ) -> ZulipChange {
     let isSet = choices.happens(.users, 2, in: 3)
     switch choices.draw(.users, below: 20) {
-    case 10, 11: return .send(anyMessage(client, truth, &choices))
+    case 1, 2, 10, 11: return .send(anyMessage(client, truth, &choices))
     case 12: return .read(choices.pick(.users, ZulipTruth.narrows), through: id)
     case 14:
       let channel = ChannelID(choices.draw(.users, in: Int64(1)...4))
@@ -68,7 +68,7 @@ extension ZulipUser {
       return .status(text, isSet ? ZulipTruth.wave : nil)
     case 13: return .subscribe(ChannelID(choices.draw(.users, in: Int64(1)...4)), isSet: isSet)
     case 16, 17, 18, 19: return anyDraft(client, truth, &choices)
-    case 0, 1, 2: return .flag([id], .starred, isSet: isSet)
+    case 0: return .flag([id], .starred, isSet: isSet)
     case 3, 4:
       // One who has read a message has often read all before it.
       let before = client.model?.lists.messages.map(\.id).filter { $0 < id } ?? []
@@ -86,14 +86,17 @@ extension ZulipUser {
     }
   }
 
-  /// A message whose text nobody else writes.
+  /// A message that no other client writes. Some say what an earlier one has said.
   private func anyMessage(
     _ client: Body, _ truth: ZulipTruth, _ choices: inout Choices
   ) -> ZulipOutgoing {
     let outbox = client.local?.outbox
-    let text =
-      ZulipUser.ownWord
-      + "\(outbox?.client.number ?? 0).\(outbox?.newestTicket.number ?? 0).\(truth.changeCount)"
+    let own = ZulipUser.ownWord + "\(outbox?.client.number ?? 0)."
+    if choices.happens(.users, 1, in: 2) {
+      return ZulipOutgoing(
+        .channel(ChannelID(choices.pick(.users, [1, 4])), topic: "lunch"), own + ZulipUser.sameWord)
+    }
+    let text = own + "\(outbox?.newestTicket.number ?? 0).\(truth.changeCount)"
     let channel = ChannelID(choices.draw(.users, in: Int64(1)...4))
     return choices.happens(.users, 1, in: 4)
       ? ZulipOutgoing(.direct([UserID(9)]), text)
@@ -102,6 +105,8 @@ extension ZulipUser {
 
   /// What a text begins with that a client has sent.
   private static let ownWord = "own "
+  /// What a text ends with that a client may have sent several times.
+  private static let sameWord = "the same"
 
   package mutating func tidy(_ client: Body) -> [Action] {
     guard let outbox = client.local?.outbox else { return [] }
@@ -138,9 +143,27 @@ extension ZulipUser {
   /// Nobody has asked to send a message again that may have arrived.
   static func objectionToCopies(_ truth: ZulipTruth) -> UserObjection? {
     if let objection = objectionToCopiedDrafts(truth) { return objection }
-    for message in truth.realm.messages where message.text.hasPrefix(ownWord) {
+    for message in truth.realm.messages
+    where message.text.hasPrefix(ownWord) && !message.text.hasSuffix(sameWord) {
       let isTwice = truth.realm.messages.contains { $0.id < message.id && $0.text == message.text }
       if isTwice { return UserObjection(.input, "it is sent once", "\(message.text) again") }
+    }
+    return nil
+  }
+
+  /// What counts as sent is at the server: another message that says the same was not taken for it.
+  mutating func objectionToLoss(_ client: Body, _ truth: ZulipTruth) -> UserObjection? {
+    guard let outbox = client.local?.outbox else { return nil }
+    for pending in outbox.pending {
+      guard case .send = pending.change, !letters.contains(pending.ticket) else { continue }
+      letters.append(pending.ticket)
+    }
+    for ticket in letters where outbox.state(of: ticket) == .acknowledged {
+      letters.removeAll { $0 == ticket }
+      let name = "\(outbox.client.number).\(ticket.number)"
+      if truth.posted[name] == nil {
+        return UserObjection(.input, "what counts as sent was sent", "\(name) was not")
+      }
     }
     return nil
   }
@@ -194,16 +217,15 @@ extension ZulipUser {
   private static func objection(toEchoes client: Body, _ store: Store) -> UserObjection? {
     guard let local = client.local, let model = client.model else { return nil }
     for pending in local.outbox.pending {
-      guard case .send(let message) = pending.change, case .accepted = pending.stage else {
+      guard case .send = pending.change, let id = pending.created.map({ MessageID($0) }) else {
         continue
       }
-      let text = "<p>\(message.content)</p>"
-      if let held = store.messages.first(where: { $0.content.text == text }) {
+      if store[id] != nil {
         return UserObjection(
-          .honesty, "\(held.id) does not show twice", "its change, too: \(pending.ticket)")
+          .honesty, "\(id) does not show twice", "its change, too: \(pending.ticket)")
       }
       for window in client.windows where !client.looksOtherwise(window.id) {
-        guard window.view?.items.contains(where: { $0.content.text == text }) == true,
+        guard window.view?.items.contains(where: { $0.id == id }) == true,
           model.echoes(local, in: window.narrow).contains(where: { $0.ticket == pending.ticket })
         else { continue }
         return UserObjection(

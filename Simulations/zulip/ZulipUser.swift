@@ -42,6 +42,8 @@ package struct ZulipUser: SimulatedUser {
   /// excuses more.
   private var right: Right?
   private var pictures: [String] = []
+  /// The tickets of messages that are on their way, in this process.
+  var letters: [MutationTicket] = []
 
   private struct Right: Sendable {
     var store: Store
@@ -66,6 +68,7 @@ package struct ZulipUser: SimulatedUser {
     pages = []
     heldBefore = nil
     right = nil
+    letters = []
   }
 
   // MARK: What the user does
@@ -116,6 +119,8 @@ package struct ZulipUser: SimulatedUser {
   // MARK: What happens
 
   package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
+    // The next user's tickets begin anew.
+    if case .app(.loggedOut) = input { letters = [] }
     switch input {
     case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
       // Rows that could not be read are dropped before any page that waited for them is taken.
@@ -167,6 +172,8 @@ package struct ZulipUser: SimulatedUser {
       let objection = budget.noteFetch(id, request, at: now)
       breach = breach ?? objection
     }
+    // A change that was refused is no step: nothing is looked at (seed 6707).
+    if input == nil, effects.isEmpty { return }
     breach = breach ?? budget.objection(atRest: now, isLive: isLive)
   }
 
@@ -214,7 +221,9 @@ package struct ZulipUser: SimulatedUser {
       return UserObjection(.interval, "\(wrongRepair) is as the server says", "it was mended")
     }
     if let breach { return UserObjection(.budget, breach, "it was otherwise") }
-    if let objection = ZulipUser.objectionToCopies(truth) { return objection }
+    if let objection = ZulipUser.objectionToCopies(truth) ?? objectionToLoss(client, truth) {
+      return objection
+    }
     if let objection = objectionToWhatIsShown(client, store) { return objection }
     let windows = client.windows
     if let right, right.position == position, right.windows == windows,

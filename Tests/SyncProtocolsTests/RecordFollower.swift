@@ -155,7 +155,7 @@ struct RecordFollower {
     case .accepted, .created: taken = items.map(\.id)
     case .acceptedOnly(let ids): taken = ids
     case .behind: isLevel = false
-    case .refused, .tooLarge: return
+    case .absent, .refused, .tooLarge: return
     }
     for index in pending.indices where taken.contains(pending[index].id) {
       pending[index].stage = .accepted

@@ -59,64 +59,7 @@ private enum Errand: Mutation, Equatable, Storable {
 /// Where each mutation is sent alone, what is idempotent is sent again, and what cannot be sent
 /// holds back only what may depend on it.
 @Suite struct OutboxAloneTests {
-  private struct Desk {
-    var local = LocalChanges(
-      Outbox<Errand>(client: ClientID(7), delivery: .atMostOnce), over: VersionedMap())
-    var now = Moment(milliseconds: 0)
-    var push: PushRequest<Errand>?
-    var timer: TimerID?
-
-    init() { feed(.app(.started(foreground: true))) }
-
-    mutating func feed(_ input: Outbox<Errand>.Input) { take(local.handle(input, at: now)) }
-
-    mutating func take(_ effects: Outbox<Errand>.Effects) {
-      if let sent = effects.push { push = sent }
-      if let armed = effects.arm { timer = armed.timer }
-      #expect(local.outbox.violation() == nil)
-    }
-
-    @discardableResult
-    mutating func make(_ errand: Errand) throws -> MutationTicket {
-      let made = try local.mutate(errand, at: now)
-      take(made.effects)
-      save()
-      return made.ticket
-    }
-
-    mutating func save() { feed(.stored(upTo: local.outbox.currentVersion)) }
-
-    mutating func answer(_ answer: PushAnswer = .accepted) throws {
-      feed(.answered(try #require(push).id, answer))
-      save()
-    }
-
-    mutating func fail(_ failure: SyncFailure) throws {
-      feed(.failed(try #require(push).id, failure, hasLeft: true))
-      save()
-    }
-
-    /// Waits for the end of a backoff.
-    mutating func wait() throws {
-      now = now + .minutes(10)
-      feed(.fired(try #require(timer)))
-      save()
-    }
-
-    mutating func restart() throws {
-      var rows = RowDisk()
-      rows.write(local.outbox.rows(since: nil))
-      var box = try Outbox<Errand>(stored: rows.rows)
-      box.restored(in: Incarnation(2))
-      local = LocalChanges(box, over: local.view.confirmed)
-      feed(.app(.started(foreground: true)))
-      save()
-    }
-
-    var sent: [String] { push?.mutations.map { $0.change.name } ?? [] }
-    var stages: [String] { local.outbox.pending.map { "\($0)" } }
-    func state(_ ticket: MutationTicket) -> MutationState? { local.outbox.state(of: ticket) }
-  }
+  private typealias Desk = LoneDesk<Errand>
 
   @Test(arguments: [SyncFailure.timedOut, .unreachable, .serverFault, .malformed])
   func `what is idempotent is sent again after a lost answer`(failure: SyncFailure) throws {
@@ -298,4 +241,8 @@ private enum Errand: Mutation, Equatable, Storable {
     #expect(desk.sent == ["letter bo"])
     #expect(desk.state(made.ticket) == .setAside)
   }
+}
+
+extension LoneDesk where Change == Errand {
+  fileprivate init() { self.init(over: VersionedMap()) }
 }

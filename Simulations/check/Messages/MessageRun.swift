@@ -18,7 +18,7 @@ struct MessageRun {
   private(set) var doubtCount = 0
   private(set) var askedAgain = 0
   /// What a client shows of messages that it did not hold when a page brought a stale copy: that
-  /// copy, with the events since. The value is `nil` if one of them has deleted the message.
+  /// copy, with the events since. A message that one of them has deleted is left out.
   private(set) var stale: [MessageID: Stale] = [:]
 
   /// The race that it is judged by. All races that may follow from here begin like it.

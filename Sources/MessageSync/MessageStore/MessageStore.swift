@@ -29,7 +29,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   @usableFromInline var held = VersionedMap<MessageID, Held>()
   /// The greatest ID of any message that was ever held.
-  @usableFromInline var newest: MessageID?
+  @usableFromInline package internal(set) var newest: MessageID?
   /// The flags of held messages whose values are in doubt (R10).
   @usableFromInline var doubts = VersionedMap<MessageID, MessageFlags>()
   /// Flags by which the model counts all messages, held or not, for example for a total of unread

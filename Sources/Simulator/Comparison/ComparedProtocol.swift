@@ -82,6 +82,7 @@ extension PushAnswer {
     }
     return switch self {
     case .accepted, .created: .object(JSONObject(of: ("result", "accepted")))
+    case .absent: .object(JSONObject(of: ("result", "absent")))
     case .refused(let refusal):
       .object(JSONObject(of: ("result", "refused"), ("mutations", ids([refusal.id]))))
     case .acceptedOnly(let taken):

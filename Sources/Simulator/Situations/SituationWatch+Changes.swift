@@ -23,7 +23,7 @@ extension SituationWatch {
 
   private func recognise(_ answer: PushAnswer, _ taken: Taken) {
     switch answer {
-    case .accepted, .created: break
+    case .accepted, .created, .absent: break
     case .refused:
       let later = taken.after.pending.contains { $0.stage == .unsent }
       note(.refusalBeforeLaterChanges, if: later)
@@ -41,7 +41,7 @@ extension SituationWatch {
     switch answer {
     case .accepted, .created: note(.acceptanceWhileRetryOut)
     case .refused: note(.refusalWhileRetryOut)
-    case .acceptedOnly, .behind, .tooLarge: break
+    case .absent, .acceptedOnly, .behind, .tooLarge: break
     }
   }
 

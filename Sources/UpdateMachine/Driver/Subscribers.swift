@@ -187,11 +187,11 @@
     }
 
     /// Tells those who wait for mutations or watch the view.
-    func tellMutations() { mutations.tell(client.outbox, client.local?.view) }
+    func tellMutations() { mutations?.tell(client.outbox, client.local?.view) }
 
     /// Shows the model to its queries.
     func tellModel() {
-      if let model = client.model { modelQueries.tell(model, version: modelVersion) }
+      if let model = client.model { modelQueries?.tell(model, version: modelVersion) }
     }
 
     /// Publishes the present state to observers.

@@ -185,7 +185,7 @@
     public func changes<Query: ViewQuery>(
       of query: Query
     ) -> ViewAnswers<Query.Answer> where Query.State == Origin.Model.Change.State {
-      let stream = mutations.queries.ask(query)
+      let stream = mutationSubscribers().queries.ask(query)
       tellMutations()
       return ViewAnswers(stream: stream)
     }
@@ -203,9 +203,25 @@
     package func answers<Query: ViewQuery>(
       to query: Query
     ) -> ViewAnswers<Query.Answer> where Query.State == Origin.Model {
-      let stream = modelQueries.ask(query)
+      let stream = modelSubscribers().ask(query)
       tellModel()
       return ViewAnswers(stream: stream)
+    }
+
+    /// Returns the tasks that wait for mutations or watch the view, to add one.
+    private func mutationSubscribers() -> MutationSubscribers<Change> {
+      if let mutations { return mutations }
+      let first = MutationSubscribers<Change>()
+      mutations = first
+      return first
+    }
+
+    /// Returns the tasks that watch the model, to add one.
+    private func modelSubscribers() -> QuerySubscribers<Origin.Model> {
+      if let modelQueries { return modelQueries }
+      let first = QuerySubscribers<Origin.Model>()
+      modelQueries = first
+      return first
     }
 
     /// Returns a stream with one answer, as soon as `answer` returns one, perhaps at once. The
@@ -213,7 +229,7 @@
     private func wait<Answer: Sendable>(
       for answer: @escaping (Outbox<Change>) -> Answer?
     ) -> AsyncStream<Answer> {
-      let stream = mutations.wait(answer)
+      let stream = mutationSubscribers().wait(answer)
       tellMutations()
       return stream
     }

@@ -83,8 +83,11 @@
 
     var observers = Subscribers<State>()
     var windows: [WindowSubscriber<Lists>] = []
-    let mutations = MutationSubscribers<Change>()
-    let modelQueries = QuerySubscribers<Origin.Model>()
+    /// The tasks that wait for mutations or watch the view. Made for the first of them, so that an
+    /// idle machine is small.
+    var mutations: MutationSubscribers<Change>?
+    /// The tasks that watch the model. Made for the first of them.
+    var modelQueries: QuerySubscribers<Origin.Model>?
     /// Counts the changes of the model.
     var modelVersion: UInt64 = 0
     /// The claim that observers were told last.
@@ -327,8 +330,8 @@
       noteTrouble(input, effects)
       perform(effects)
       if case .app(.loggedOut) = input {
-        mutations.endAll()
-        modelQueries.endAll()
+        mutations?.endAll()
+        modelQueries?.endAll()
       }
       tell(effects)
     }

@@ -22,7 +22,9 @@ package struct LocalChanges<Change: Mutation>: Sendable {
   package mutating func mutate(
     _ change: Change, at now: Moment
   ) throws(MutationError<Change.Refusal>) -> Outbox<Change>.Mutated {
-    try outbox.mutate(change, &view, at: now)
+    let made = try outbox.mutate(change, &view, at: now)
+    outbox.noteDepartures(over: view.confirmed)
+    return made
   }
 
   /// Does what ``mutate(_:at:)`` does, adding to the effects of earlier inputs of the same step.
@@ -30,7 +32,9 @@ package struct LocalChanges<Change: Mutation>: Sendable {
   mutating func mutate(
     _ change: Change, at now: Moment, _ effects: inout Outbox<Change>.Effects
   ) throws(MutationError<Change.Refusal>) -> (ticket: MutationTicket, value: Change.Value) {
-    try outbox.mutate(change, &view, at: now, &effects)
+    let made = try outbox.mutate(change, &view, at: now, &effects)
+    outbox.noteDepartures(over: view.confirmed)
+    return made
   }
 
   /// Takes back the newest change of a stack (``Outbox/takeBack(newestOf:_:at:_:)``).
@@ -38,7 +42,9 @@ package struct LocalChanges<Change: Mutation>: Sendable {
   mutating func takeBack(
     newestOf stack: UndoStack, at now: Moment, _ effects: inout Outbox<Change>.Effects
   ) throws(MutationError<Change.Refusal>) -> UndoOutcome<Change.Refusal> {
-    try outbox.takeBack(newestOf: stack, &view, at: now, &effects)
+    let outcome = try outbox.takeBack(newestOf: stack, &view, at: now, &effects)
+    outbox.noteDepartures(over: view.confirmed)
+    return outcome
   }
 
   /// Calls ``Outbox/change(toTakeBack:over:)`` with the view.
@@ -69,13 +75,15 @@ package struct LocalChanges<Change: Mutation>: Sendable {
     } else {
       outbox.handle(input, at: now, &effects)
     }
-    outbox.replay(&view, at: now, &effects)
+    replay(at: now, &effects)
   }
 
-  /// Calls ``Outbox/replay(_:at:)`` with the view. O(1) if the view is up to date.
+  /// Calls ``Outbox/replay(_:at:)`` with the view. O(1) if the view is up to date. What is then
+  /// about to leave will find nothing of its own in the confirmed state.
   @usableFromInline
   mutating func replay(at now: Moment, _ effects: inout Outbox<Change>.Effects) {
     outbox.replay(&view, at: now, &effects)
+    outbox.noteDepartures(over: view.confirmed)
   }
 
   // MARK: Confirmed state

@@ -65,6 +65,14 @@ public protocol Mutation<State>: Sendable {
   /// deliveries.
   var isIdempotent: Bool { get }
 
+  /// The ID above which the server will number what this change creates: the greatest in this
+  /// state. `nil`, the default: what it creates cannot be found again.
+  ///
+  /// Asked when the change is about to leave, with ``MutationDelivery/atMostOnce``. If it then ends
+  /// without an answer, its source is asked to find what it has created
+  /// (``PushRequest/seeksAbove``), before the app is told that it is uncertain.
+  func createsAbove(in state: State) -> Int64?
+
   /// Whether a value of this type can exist. False for `Never`, the mutation of a model without
   /// changes.
   static var isPossible: Bool { get }
@@ -105,6 +113,9 @@ extension Mutation {
   public var isIdempotent: Bool { false }
 
   @inlinable
+  public func createsAbove(in state: State) -> Int64? { nil }
+
+  @inlinable
   public func isOverruled(by refusal: Refusal) -> Bool { false }
 
   @inlinable
@@ -136,11 +147,11 @@ public enum MutationDelivery: Hashable, Sendable {
   /// register that was sent later.
   case atLeastOnce
   /// The server would run a second copy. Mutations are sent one at a time. One without an answer is
-  /// uncertain, and is sent again only if the app says so, or if it is idempotent
-  /// (``Mutation/isIdempotent``). Once accepted, it leaves the outbox with its echo
-  /// (``SyncModel/echo(in:)``), or with an answer to a poll or a register that was sent later. One
-  /// that is refused or uncertain holds back those of the same ``Mutation/object`` only, or all if
-  /// either names none.
+  /// uncertain, unless the server is found to have it (``Mutation/createsAbove(in:)``). It is sent
+  /// again only if the app says so, or if it is idempotent (``Mutation/isIdempotent``). Once
+  /// accepted, it leaves the outbox with its echo (``SyncModel/echo(in:)``), or with an answer to a
+  /// poll or a register that was sent later. One that is refused or uncertain holds back those of
+  /// the same ``Mutation/object`` only, or all if either names none.
   case atMostOnce
 }
 

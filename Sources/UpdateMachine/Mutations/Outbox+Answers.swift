@@ -9,6 +9,7 @@ extension Outbox {
     disarm(&effects)
     sending.status = .resting
     sending.wantsPull = true
+    if push.isSearch { return searched(push, answer, at: now, &effects) }
     switch answer {
     case .accepted, .created:
       raiseBatchLimit()
@@ -37,6 +38,11 @@ extension Outbox {
       knownRefusal = max(knownRefusal, refusal.id)
       refuse(at: index, refusal, at: now)
       persist(&effects)
+    case .absent:
+      // It was not asked.
+      settle(push, isDoubtful: true)
+      effects.report = .malformed
+      return waitSlowly(at: now, &effects)
     case .acceptedOnly(let ids):
       guard accept(ids, of: push, at: now, &effects) else {
         return waitTransiently(at: now, &effects)
@@ -112,6 +118,10 @@ extension Outbox {
     _ effects: inout Effects
   ) {
     sending.status = .resting
+    if case .rejected = failure, push.isSearch {
+      effects.report = failure
+      return searched(push, .absent, at: now, &effects)
+    }
     if case .rejected(let code) = failure {
       if let index = queue.firstIndex(where: { $0.id == push.first }) {
         // The failure does not say which mutation is to blame. Assume the first.
@@ -130,7 +140,11 @@ extension Outbox {
       if !countsIDs { return proceed(at: now, &effects) }
     }
     let isDoubtful = hasLeft && (sendsInBatches || failure.leavesDoubt)
-    if isDoubtful { settle(push, isDoubtful: true) } else { settleUndone(push, &effects) }
+    if push.isSearch || isDoubtful {
+      settle(push, isDoubtful: isDoubtful)
+    } else {
+      settleUndone(push, &effects)
+    }
     switch failure {
     case .unreachable, .serverFault:
       waitTransiently(at: now, &effects)
@@ -216,7 +230,7 @@ extension Outbox {
     else {
       return
     }
-    queue[index].created = id
+    noteCreated(id, at: index)
   }
 
   /// Settles a push about which the server has done nothing. The mark on disk says that it may have

@@ -321,6 +321,7 @@ extension Outbox {
 
   mutating func retried(_ ticket: MutationTicket, at now: Moment, _ effects: inout Effects) {
     guard canRetry(ticket) else { return }  // Too late or misplaced: absorbed.
+    giveUpSearch(for: ticket, &effects)
     if let index = index(of: ticket) {
       queue[index].stage = .unsent
       queue[index].mayHaveCopy = true
@@ -350,6 +351,7 @@ extension Outbox {
 
   mutating func discarded(_ ticket: MutationTicket, at now: Moment, _ effects: inout Effects) {
     guard canDiscard(ticket) else { return }
+    giveUpSearch(for: ticket, &effects)
     if let index = index(of: ticket) {
       unmark(from: index)
       let pending = queue.remove(at: index)

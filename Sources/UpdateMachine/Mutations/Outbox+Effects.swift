@@ -15,6 +15,11 @@ public struct PushRequest<Change: Mutation>: Sendable {
   /// The mutations, in the order in which they must run. If the server counts IDs, theirs ascend,
   /// and any that are left out between them are in ``voided`` or were run already.
   public var mutations: [Item]
+  /// If not `nil`, nothing is to be run: an earlier push of the one mutation has ended without an
+  /// answer. Say whether the server has what it created, with an ID above this one
+  /// (``PushAnswer/created(_:)``), or not (``PushAnswer/absent``). Only with
+  /// ``MutationDelivery/atMostOnce``, for mutations with a ``Mutation/createsAbove(in:)``.
+  public var seeksAbove: Int64?
 
   /// One mutation on its way.
   public struct Item: Sendable {
@@ -72,7 +77,7 @@ extension Outbox.Effects: Equatable where Change: Equatable {}
 extension PushRequest: CustomStringConvertible {
   /// "push 3: 7 rename, 8 reserve", "push 3 knowing 6: 7 rename".
   public var description: String {
-    var text = "push \(id.number)"
+    var text = "\(seeksAbove == nil ? "push" : "search") \(id.number)"
     if knownRefusal != .none { text += " knowing \(knownRefusal)" }
     for id in voided { text += " without \(id)" }
     var separator = ":"

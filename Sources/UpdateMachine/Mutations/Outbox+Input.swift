@@ -36,6 +36,10 @@ public enum PushAnswer: Hashable, Sendable {
   /// even if its event is still to come, or never comes. Where the server counts IDs
   /// (``MutationDelivery/exactlyOnce``) this is the same as ``accepted``.
   case created(Int64)
+  /// The server has nothing that the mutation has created. Only where that was asked
+  /// (``PushRequest/seeksAbove``). From now on the mutation is uncertain for the app, too: it may
+  /// still be on its way.
+  case absent
   /// The server ran all before this one. It will never run this one, whose ID is consumed, and it
   /// ignored those after it. It answers every push so, and runs nothing, until the client knows of
   /// the refusal.
@@ -60,6 +64,7 @@ extension PushAnswer: CustomStringConvertible {
     switch self {
     case .accepted: "accepted"
     case .created(let id): "created \(id)"
+    case .absent: "absent"
     case .refused(let refusal): refusal.description
     case .acceptedOnly(let ids): "accepted only \(ids)"
     case .behind: "behind"

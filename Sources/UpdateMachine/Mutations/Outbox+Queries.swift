@@ -77,8 +77,9 @@ extension Outbox {
     return list.sorted { $0.ticket < $1.ticket }
   }
 
-  /// The mutations that may or may not be at the server, and wait for an echo or for the app.
-  package var uncertain: [Pending] { queue.filter { $0.isUncertain } }
+  /// The mutations that may or may not be at the server, and wait for an echo or for the app. Those
+  /// that are still looked for are not among them.
+  package var uncertain: [Pending] { queue.filter { $0.isUncertain && !$0.isToSeek } }
 
   @usableFromInline package var status: OutboxStatus { sending.status }
 
@@ -164,7 +165,7 @@ extension Outbox {
     case .unsent: pending.refusal == nil ? .queued : .setAside
     case .marked(let id): isOut(id) ? .sent : .queued
     case .sent, .accepted: .sent
-    case .uncertain: .uncertain
+    case .uncertain: pending.isToSeek ? .sent : .uncertain
     }
   }
 

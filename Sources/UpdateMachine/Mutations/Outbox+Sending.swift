@@ -76,7 +76,7 @@ extension Outbox {
     if let first = refused.first { return .refused(first.ticket) }
     guard let next = queue.first(where: { !$0.isAccepted }) else { return nil }
     switch next.stage {
-    case .uncertain: return .uncertain(next.ticket)
+    case .uncertain: return next.isToSeek ? nil : .uncertain(next.ticket)
     case .unsent, .marked: return next.refusal == nil ? nil : .threw(next.ticket)
     case .sent, .accepted: return nil
     }
@@ -105,13 +105,14 @@ extension Outbox {
   /// The next mutation that can be sent alone: it may depend on none that is refused, and on none
   /// before it that is uncertain, that throws, or that waits for such a one. What has been out
   /// without an answer comes after all others, so that one that never gets an answer does not hold
-  /// them up.
+  /// them up; so does what is looked for.
   @usableFromInline
   var nextAlone: Int? {
     var held: [Int] = []
     var again: Int?
     for index in queue.indices where !queue[index].isAccepted {
       let pending = queue[index]
+      if pending.isToSeek, again == nil { again = index }
       let isHeld =
         pending.isUncertain || pending.refusal != nil && !pending.isSent
         || held.contains { pending.change.mayDepend(on: queue[$0].change) }
@@ -132,6 +133,7 @@ extension Outbox {
       lastID = lastID.next
       queue[index].stage = .marked(lastID)
       queue[index].version = version
+      if !sendsInBatches { noteDeparture(at: index) }
     }
   }
 
@@ -182,11 +184,15 @@ extension Outbox {
       guard let id = pending.id else { continue }  // All have one: they are marked or sent.
       items.append(PushRequest.Item(id: id, ticket: pending.ticket, change: pending.change))
     }
+    let first = queue[batch.lowerBound]
+    let seeksAbove = first.isToSeek ? first.leftAbove : nil
     effects.push = PushRequest(
-      id: id, client: client, knownRefusal: knownRefusal, voided: voided, mutations: items)
+      id: id, client: client, knownRefusal: knownRefusal, voided: voided, mutations: items,
+      seeksAbove: seeksAbove)
     sending.status = .pushing(
       OutstandingPush(
-        id: id, first: items[0].id, last: items[items.count - 1].id, count: items.count))
+        id: id, first: items[0].id, last: items[items.count - 1].id, count: items.count,
+        isSearch: seeksAbove != nil))
     let deadline = sending.retry.deadline(
       first: settings.pushDeadline, settings.machine.retry)
     let end = max(now + deadline, now + .milliseconds(1))

@@ -64,6 +64,7 @@ extension Outbox where Change: Storable {
     forgotten = numbers.forgotten
     discards = numbers.discards.map { $0.tickets }
     overruled = numbers.overruled.map { $0.tickets }
+    lastCreated = numbers.lastCreated
     version = numbers.version
     stored = version
     if newer == nil { history = UndoHistory(stored: rows, through: lastTicket) }
@@ -84,7 +85,7 @@ extension Outbox where Change: Storable {
       client: client, delivery: delivery, lastTicket: lastTicket, lastID: lastID,
       confirmed: confirmed, knownRefusal: knownRefusal, voided: voided, forgotten: forgotten,
       discards: discards.map { StoredTickets($0) }, version: version,
-      overruled: overruled.map { StoredTickets($0) })
+      overruled: overruled.map { StoredTickets($0) }, lastCreated: lastCreated)
   }
 }
 
@@ -101,6 +102,7 @@ private struct OutboxNumbers: Storable, Equatable {
   var discards: [StoredTickets]
   var version: OutboxVersion
   var overruled: [StoredTickets]
+  var lastCreated: Int64?
 }
 
 extension OutboxNumbers {
@@ -115,7 +117,8 @@ extension OutboxNumbers {
     bytes.put(forgotten.number)
     bytes.put(discards)
     bytes.put(version.number)
-    if !overruled.isEmpty { bytes.put(overruled) }
+    if !overruled.isEmpty || lastCreated != nil { bytes.put(overruled) }
+    if let lastCreated { bytes.put(lastCreated) }
   }
 
   init(from bytes: inout ByteReader) throws(StoredFormError) {
@@ -130,6 +133,7 @@ extension OutboxNumbers {
     discards = try bytes.takeArray()
     version = OutboxVersion(try bytes.takeCounter())
     overruled = bytes.left > 0 ? try bytes.takeArray() : []
+    lastCreated = bytes.left > 0 ? try bytes.takeInt64() : nil
   }
 }
 
@@ -388,10 +392,12 @@ extension PendingMutation: KeptMutation where Change: Storable {
     }
     bytes.put(change)
     if isAccepted, let created { bytes.put(created) }
+    if isMarked || isUncertain, let leftAbove { bytes.put(leftAbove) }
   }
 
   fileprivate mutating func takeRest(from bytes: inout ByteReader) throws(StoredFormError) {
     if isAccepted, bytes.left > 0 { created = try bytes.takeInt64() }
+    if isMarked || isUncertain, bytes.left > 0 { leftAbove = try bytes.takeInt64() }
   }
 
   fileprivate static func place(from bytes: inout ByteReader) throws(StoredFormError) -> Stage {
@@ -421,8 +427,8 @@ extension PendingMutation: KeptMutation where Change: Storable {
 
   fileprivate func isStoredAs(_ other: PendingMutation) -> Bool {
     tickets == other.tickets && version == other.version && mayHaveCopy == other.mayHaveCopy
-      && stage == other.stage && created == other.created && rank == other.rank
-      && takesBack == other.takesBack
+      && stage == other.stage && created == other.created && leftAbove == other.leftAbove
+      && rank == other.rank && takesBack == other.takesBack
   }
 }
 

@@ -79,6 +79,8 @@ package struct Outbox<Change: Mutation>: Sendable {
   @usableFromInline var knownRefusal = MutationID.none
   /// IDs of mutations that were refused with a whole push. Ascending, above ``confirmed``.
   @usableFromInline var voided: [MutationID] = []
+  /// The greatest ID that the server gave to what a mutation created that can be found again.
+  var lastCreated: Int64?
   /// The sum of the sizes of all mutations here.
   @usableFromInline var size: Int64 = 0
   /// What can be undone and redone.
@@ -113,6 +115,8 @@ package struct Outbox<Change: Mutation>: Sendable {
     @usableFromInline var resends = Backoff()
     /// The version of the app's last retry, edit or discard.
     @usableFromInline var decisionVersion = OutboxVersion(0)
+    /// Whether a mutation is about to leave, and it is not noted yet what was there before it.
+    @usableFromInline var hasDeparture = false
     /// The greatest ID that was accepted when the current poll left.
     @usableFromInline var askedThrough = MutationID.none
     @usableFromInline var pushCount: UInt64 = 0
@@ -175,6 +179,7 @@ package struct Outbox<Change: Mutation>: Sendable {
     version = OutboxVersion(old.version.number + 1)
     size = old.size
     history = old.history
+    lastCreated = old.lastCreated
     let lost = MutationRefusal(.none, .nameLost)
     for pending in old.queue {
       if old.hasNeverLeft(pending), !old.mayHaveLeft(whatIsUndoneBy: pending) {

@@ -28,9 +28,14 @@ package struct OutstandingPush: Hashable, Sendable {
   @usableFromInline package var last: MutationID
   /// How many mutations it carries.
   @usableFromInline package var count: Int
+  /// Whether it only asks for what an earlier push has created.
+  @usableFromInline package var isSearch: Bool
 
   @inlinable
-  package init(id: RequestID, first: MutationID, last: MutationID, count: Int) {
+  package init(
+    id: RequestID, first: MutationID, last: MutationID, count: Int, isSearch: Bool = false
+  ) {
+    self.isSearch = isSearch
     self.id = id
     self.first = first
     self.last = last

@@ -17,6 +17,11 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   public internal(set) var mayHaveCopy = false
   /// The server's ID for what it has created; `nil`: unknown.
   @usableFromInline package var created: Int64?
+  /// The ID above which the server has numbered what it has created, if it has run it; `nil`: it
+  /// has not left, or cannot be found again.
+  @usableFromInline var leftAbove: Int64?
+  /// Whether the server was asked in vain for what it has created, in this incarnation.
+  @usableFromInline var isSought = false
   /// The mutation that its user undoes with it. As long as that one has no effect, this one has
   /// none.
   @usableFromInline package internal(set) var takesBack: MutationTicket?
@@ -54,7 +59,8 @@ public struct PendingMutation<Change: Mutation>: Sendable {
     /// answer matters only on servers that tell no last mutation ID.
     case accepted(MutationID, at: Moment)
     /// It may be at the server, which cannot recognise a second copy. It is not sent again, but
-    /// waits for its echo or for the app. Only with ``MutationDelivery/atMostOnce``.
+    /// waits for its echo or for the app. What can be found again is looked for first. Only with
+    /// ``MutationDelivery/atMostOnce``.
     case uncertain(MutationID)
   }
 
@@ -88,6 +94,10 @@ public struct PendingMutation<Change: Mutation>: Sendable {
   var isUncertain: Bool {
     if case .uncertain = stage { true } else { false }
   }
+
+  /// Whether it is uncertain, and its source may yet find what it has created.
+  @inlinable
+  var isToSeek: Bool { isUncertain && leftAbove != nil && !isSought }
 }
 
 /// A mutation that the server refused for good. It is not in the view. Nothing that may depend on
@@ -143,9 +153,11 @@ public struct MutationSetAside<Change: Mutation>: Sendable {
 public enum MutationState: Hashable, Sendable {
   /// It waits to be sent.
   case queued
-  /// It is on its way or at the server, and not in the confirmed state yet.
+  /// It is on its way or at the server, and not in the confirmed state yet. Or it may be at the
+  /// server, which is still to be asked.
   case sent
-  /// It was sent, and may or may not be at the server. It waits for its echo or for the app.
+  /// It was sent, and may or may not be at the server; where that can be asked, it was not there.
+  /// It waits for its echo or for the app.
   case uncertain
   /// It has no effect on the view: it threw in replay, the server refused it, or this version of
   /// the app cannot read it.

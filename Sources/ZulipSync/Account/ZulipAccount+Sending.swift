@@ -80,13 +80,17 @@ extension ReplicaState where Model == ZulipAccount {
 extension ZulipAccountSource {
   /// Sends the changes. A refusal carries the server's own words where its code says nothing. If a
   /// queue is known, the server is asked to identify each message in that message's event. A server
-  /// without idempotency gets one change at a time.
+  /// without idempotency gets one change at a time. A message that may have been sent before is
+  /// looked for in its conversation.
   public func push(
     _ push: PushRequest<ZulipChange>, at finger: QueueFinger?
   ) async throws(PushFailure) -> PushAnswer {
     var answer = PushAnswer.accepted
     for item in push.mutations {
       do throws(ZulipFailure) {
+        if let above = push.seeksAbove {
+          return try await search(for: item.change, above: MessageID(above))
+        }
         answer = try await make(item.change, as: ZulipLocalID(push.client, item.ticket))
       } catch {
         throw PushFailure(error.failureOfChange, hasLeft: error.hasLeft)

@@ -114,6 +114,15 @@ extension ZulipChange: Mutation {
     }
   }
 
+  /// Messages are numbered upwards, over all conversations. What else is created, drafts, shows
+  /// whole in a snapshot.
+  public func createsAbove(in account: ZulipAccount) -> Int64? {
+    guard case .send = self else { return nil }
+    let seen = account.lists.newest?.number
+    guard let told = account.realm["max_message_id"]?.number else { return seen }
+    return max(told, seen ?? told)
+  }
+
   /// Applies the event that is expected. A message that is not held shows no change.
   public func apply(to account: inout ZulipAccount) throws(ZulipOutgoing.Refusal) {
     if case .draft(let former, let draft) = self {

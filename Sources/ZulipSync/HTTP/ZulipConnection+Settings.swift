@@ -67,6 +67,13 @@ extension ZulipConnection {
     try await ask(.post, "user_topics", form, within: deadline) { _ throws(ZulipError) in }
   }
 
+  /// `GET /users/me`: returns the user whose key the connection has.
+  func myself(within deadline: TimeSpan? = nil) async throws(ZulipFailure) -> UserID {
+    try await ask(.get, "users/me", within: deadline) { answer throws(ZulipError) in
+      UserID(try answer.number("user_id"))
+    }
+  }
+
   /// `POST` or `DELETE /users/me/subscriptions`, which know channels by name, as it is now. A user
   /// who cannot see a channel has no subscription that could be ended.
   func subscribe(

@@ -15,10 +15,10 @@ public struct ZulipEcho: Sendable {
   public enum State: Hashable, Sendable {
     /// Waits for the network, for earlier messages, or for the disk.
     case queued
-    /// On its way, or at the server.
+    /// On its way, or at the server. Or it may be there, and is looked for.
     case sent
-    /// Sent, but it is unknown whether it arrived. It may still appear in the list. Otherwise the
-    /// user decides whether to send it again or to give it up.
+    /// Sent, but it is unknown whether it arrived: it was not there. It may still appear in the
+    /// list. Otherwise the user decides whether to send it again or to give it up.
     case uncertain
     /// Cannot be sent as things are now.
     case impossible(ZulipOutgoing.Refusal)

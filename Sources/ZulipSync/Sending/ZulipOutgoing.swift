@@ -13,7 +13,8 @@ internal import UpdateMachine
 /// It does not change the realm's state: until its event comes, it is an echo
 /// (``ZulipEcho``). A Zulip server cannot tell a second copy from the first. So a
 /// message is sent only when the server has the one before it. A message that may have arrived is
-/// not sent again by itself: it is *uncertain* until its event comes or the user decides.
+/// not sent again by itself: it is looked for in its conversation and, if it is not there,
+/// *uncertain* until its event comes or the user decides.
 public struct ZulipOutgoing: Hashable, Sendable {
   /// The destination.
   public var recipient: ZulipConnection.Recipient

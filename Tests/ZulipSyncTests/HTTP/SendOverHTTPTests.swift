@@ -146,6 +146,41 @@ import UpdateMachine
     }
   }
 
+  @Test func `a message whose answer and event were lost is found in its conversation`()
+    async throws
+  {
+    let chat = Chat([.lost])
+    chat.holdsEvents(true)
+    try await Self.follow(chat) { machine, list in
+      chat.write("once", to: ChannelID(4))
+      let sent = try await machine.mutate(.send(ZulipOutgoing(Self.general, "once")))
+      // It is not uncertain while it is looked for, nor after it was found.
+      #expect(await machine.accepted(sent.ticket))
+      #expect(chat.searched == 1)
+      #expect(await machine.state.echoes(in: list).map(\.state) == [.sent])
+      chat.dropQueue()
+      #expect(await machine.acknowledged(sent.ticket) == .acknowledged)
+      #expect(await machine.state.echoes.isEmpty)
+      #expect(chat.posts == ["once", "once"] && chat.asked == 1)
+    }
+  }
+
+  @Test func `a message that was there before is not taken for one that was lost`() async throws {
+    let chat = Chat([nil, .never])
+    try await Self.follow(chat) { machine, list in
+      let hall = ZulipConnection.Recipient.channel(ChannelID(5), topic: "")
+      let account = try #require(await machine.state.model)
+      let narrow = account.list(ZulipNarrow([.init("channel", .number(5))]))
+      let views = await machine.openWindow(on: narrow, showing: .newest(10))
+      let first = try await machine.mutate(.send(ZulipOutgoing(hall, "ok")))
+      for await view in views where view.items.count == 1 { break }
+      #expect(await machine.acknowledged(first.ticket) == .acknowledged)
+      let second = try await machine.mutate(.send(ZulipOutgoing(hall, "ok")))
+      #expect(await machine.acknowledged(second.ticket) == .uncertain)
+      #expect(chat.posts == ["ok"] && chat.asked == 2 && chat.searched == 1)
+    }
+  }
+
   /// A code that says nothing gives way to the server's words.
   @Test func `a refused message is set aside, edited, and sent`() async throws {
     let chat = Chat([.refused])
@@ -220,7 +255,8 @@ private final class Chat: Sendable {
   }
 
   private struct State {
-    var fates: [Fate]
+    var fates: [Fate?]
+    var searched = 0
     var posts: [String] = []
     var asked = 0
     var answered = 0
@@ -228,7 +264,7 @@ private final class Chat: Sendable {
     var isQueueThere = false
     var holdsEvents = false
     var events: [String] = []
-    var messages: [String] = []
+    var messages: [(place: String, json: String)] = []
     var waiting: [AsyncStream<Void>.Continuation] = []
 
     /// Posts a message to a channel, or directly to user 8. Its event comes if the channel is
@@ -244,7 +280,8 @@ private final class Chat: Sendable {
         "id":\(id),"sender_id":7,\(place),"subject":"\(topic)",\
         "content":"\(text)","content_type":"text/html","reactions":[]
         """
-      messages.append(#"{\#(message),"flags":["read"]}"#)
+      let conversation = channel.map { "\($0)/\(topic.lowercased())" } ?? "direct"
+      messages.append((conversation, #"{\#(message),"flags":["read"]}"#))
       if channel == nil || channel == "4" {
         events.append(
           """
@@ -264,12 +301,14 @@ private final class Chat: Sendable {
 
   private let state: Shared<State>
 
-  init(_ fates: [Fate] = []) { state = Shared(State(fates: fates)) }
+  init(_ fates: [Fate?] = []) { state = Shared(State(fates: fates)) }
 
   var posts: [String] { state.value.posts }
   /// How many requests to send have arrived.
   var asked: Int { state.value.asked }
   var answered: Int { state.value.answered }
+  /// How often a message was looked for.
+  var searched: Int { state.value.searched }
   var queues: Int { state.value.queues }
 
   func holdsEvents(_ holds: Bool) {
@@ -294,17 +333,45 @@ private final class Chat: Sendable {
   func answer(_ request: LoopbackServer.Request) async -> Response {
     switch (request.method, request.path) {
     case ("POST", "/api/v1/register"): return register()
-    case ("GET", "/api/v1/messages"):
-      let messages = state.value.messages.joined(separator: ",")
-      return .success(
-        """
-        "messages":[\(messages)],"anchor":10000000000000000,"found_anchor":false,\
-        "found_oldest":true,"found_newest":true,"history_limited":false
-        """)
+    case ("GET", "/api/v1/users/me"): return .success(#""user_id":7"#)
+    case ("GET", "/api/v1/messages"): return page(request)
     case ("POST", "/api/v1/messages"): return take(request)
     case ("GET", "/api/v1/events"): return await events(request)
     default: return .success()
     }
+  }
+
+  /// A search is one for the user's own messages of one conversation, after an ID, as they were
+  /// typed. Everything else is answered with all messages.
+  private func page(_ request: LoopbackServer.Request) -> Response {
+    var narrow: ZulipNarrow?
+    do {
+      narrow = try request.query["narrow"].map {
+        try JSONDecoder().decode(ZulipNarrow.self, from: Data($0.utf8))
+      }
+    } catch {
+      Issue.record("the server cannot read the narrow: \(error)")
+    }
+    let all = state.value.messages
+    var messages = all.map(\.json)
+    if let terms = narrow?.terms, terms.contains(.init("sender", .number(7))) {
+      #expect(request.query["apply_markdown"] == "false")
+      #expect(request.query["include_anchor"] == "false")
+      var place = "direct"
+      if case .number(let channel)? = terms.first(where: { $0.name == "channel" })?.operand,
+        case .text(let topic)? = terms.first(where: { $0.name == "topic" })?.operand
+      {
+        place = "\(channel)/\(topic.lowercased())"
+      }
+      let after = request.query["anchor"].flatMap { Int($0) } ?? 0
+      messages = all.dropFirst(after).filter { $0.place == place }.map(\.json)
+      state.change { $0.searched += 1 }
+    }
+    return .success(
+      """
+      "messages":[\(messages.joined(separator: ","))],"anchor":10000000000000000,\
+      "found_anchor":false,"found_oldest":true,"found_newest":true,"history_limited":false
+      """)
   }
 
   private func register() -> Response {
@@ -319,7 +386,7 @@ private final class Chat: Sendable {
       "queue_id":"q\(queue)","last_event_id":-1,"zulip_feature_level":323,"user_id":7,\
       "subscriptions":[{"stream_id":4,"name":"general","is_muted":false}],\
       "streams":[{"stream_id":5,"name":"hall"}],\
-      "max_message_length":100
+      "max_message_length":100,"max_message_id":\(state.value.posts.count)
       """)
   }
 
