@@ -75,15 +75,18 @@ let package = Package(
         "UpdateMachine", "MessageSync", "SyncProtocols", "ZulipSync", "Simulator", "ZulipServer",
       ],
       path: "Simulations/zulip", swiftSettings: strict),
+    .target(
+      name: "EtcdWorld", dependencies: ["UpdateMachine", "SyncProtocols", "EtcdSync", "Simulator"],
+      path: "Simulations/etcd", swiftSettings: strict),
     .executableTarget(
       name: "simulate",
       dependencies: [
         "LoopbackServer", "UpdateMachine", "ZulipSync", "Simulator", "RecordingCheck",
-        "ZulipServer", "ZulipWorld",
+        "ZulipServer", "ZulipWorld", "EtcdWorld",
       ],
       path: "Simulations",
       exclude: [
-        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "serve", "zulip",
+        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "etcd", "serve", "zulip",
       ],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),

@@ -1,6 +1,5 @@
 import Foundation
 import Simulator
-import ZulipWorld
 
 /// What else to do with a failure after it is printed: `--curve`, `--save FILE`, `--picture FILE`.
 struct FailureOptions {

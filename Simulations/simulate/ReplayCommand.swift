@@ -1,6 +1,5 @@
 import Foundation
 import Simulator
-import ZulipWorld
 
 extension Simulate {
   static let replayCommand = Command(

@@ -23,7 +23,8 @@ extension Simulate {
                         record-sync: WatermelonDB's, where they change records; table-sync: NextApp's,
                         where they change rows of tables; event-stream: Layer's, where they change
                         objects; change-log: the library's own, where they change a list of tasks;
-                        all: each seed draws one (all)
+                        etcd: EtcdSync's, where they change keys of a cluster; all: each seed draws
+                        one of the others (all)
         --world NAME    a world of event-queue (all):
                           directory  clients hold everything
                           messages   clients hold a part, and fetch pages

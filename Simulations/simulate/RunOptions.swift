@@ -122,7 +122,7 @@ struct RunOptions {
       }
       self.world = world
     }
-    let worlds = LibraryWorld.allCases.filter { $0.spoken == spoken }
+    let worlds = LibraryWorld.named.filter { $0.spoken == spoken }
     if worlds.count == 1 { self.world = worlds[0] }
     try setWorldOfPlant()
   }

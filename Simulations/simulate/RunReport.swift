@@ -1,7 +1,6 @@
 import Foundation
 import Simulator
 import UpdateMachine
-import ZulipWorld
 
 /// The final report of `run`: a table, the story of a failure, and one JSON object.
 struct RunReport {

@@ -1,7 +1,6 @@
 import Foundation
 import Simulator
 import UpdateMachine
-import ZulipWorld
 
 /// What runs the clients of a world.
 typealias Engine = SimulationEngine

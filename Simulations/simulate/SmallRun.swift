@@ -1,6 +1,5 @@
 import Foundation
 import Simulator
-import ZulipWorld
 
 /// A failing run made small, and how long that took.
 struct SmallRun {

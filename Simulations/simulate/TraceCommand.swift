@@ -2,7 +2,6 @@ import Foundation
 import RecordingCheck
 import Simulator
 import UpdateMachine
-import ZulipWorld
 
 extension Simulate {
   static let traceCommand = Command(

@@ -99,12 +99,3 @@ package enum ZulipApp: SimulatedApp {
 
   package static func describe(_ change: ZulipTruth.Change) -> String { change.description }
 }
-
-/// All worlds of the simulator, and `zulip`.
-package enum EveryWorld: WorldVisits {
-  package static func visited<Visitor: AppVisitor>(
-    _ world: LibraryWorld, by visitor: Visitor
-  ) -> Visitor.Answer {
-    world == .zulip ? visitor.visit(ZulipApp.self) : LibraryWorld.visited(world, by: visitor)
-  }
-}

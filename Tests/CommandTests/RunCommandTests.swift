@@ -39,7 +39,7 @@ struct RunCommandTests {
       "run --protocol tin-cans",
       """
       unknown protocol "tin-cans". There are: event-queue, client-view, record-sync, table-sync, \
-      event-stream, change-log, all
+      event-stream, change-log, etcd, all
       """
     ),
     (

@@ -83,6 +83,7 @@ extension Mutant {
     if hunks.contains(where: { $0.file.contains("SyncProtocols/EventStream/") }) { return .streams }
     if hunks.contains(where: { $0.file.contains("SyncProtocols/ChangeLog/") }) { return .tasks }
     if hunks.contains(where: { $0.file.contains("ZulipSync/") }) { return .zulip }
+    if hunks.contains(where: { $0.file.contains("EtcdSync/") }) { return .etcd }
     let rooms =
       ["Pages", "Knowledge", "VersionedMap"].map { "UpdateMachine/\($0)/" } + ["MessageSync/"]
     let isOfMessages = hunks.contains { hunk in rooms.contains { hunk.file.contains($0) } }

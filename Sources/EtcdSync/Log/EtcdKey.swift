@@ -115,7 +115,7 @@ public struct EtcdSnapshot: Sendable {
   /// The name under which the client makes its changes.
   public var client: ClientID
   /// What the cluster knows of this client's changes; `nil`: nothing.
-  var record: EtcdEntry?
+  package var record: EtcdEntry?
 
   /// Creates a snapshot of entries, for a test of a model.
   public init(entries: VersionedMap<EtcdKey, EtcdEntry>, client: ClientID) {

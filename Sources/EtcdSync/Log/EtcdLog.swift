@@ -38,7 +38,7 @@ public struct EtcdBatch: EventBatch, Hashable {
   /// The revision after which it begins. It may lie below the client's.
   var after: Int64
   /// The revision up to which nothing is missing.
-  var through: Int64
+  package var through: Int64
   var term: UInt64
   /// Whether the cluster had nothing after `through` under the prefix when it answered.
   var isCurrent: Bool

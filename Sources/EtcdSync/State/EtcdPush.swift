@@ -1,5 +1,5 @@
 import SyncProtocols
-import UpdateMachine
+package import UpdateMachine
 
 /// How a client's changes become one transaction.
 ///
@@ -15,20 +15,20 @@ import UpdateMachine
 /// A client's IDs need not follow without holes: whatever comes with a push was computed over the
 /// record, and a record is replaced only once. After a cluster was restored from a backup, its
 /// record may lag behind what the client has been told, and the client goes on.
-struct EtcdPush {
+package struct EtcdPush: Sendable {
   var transaction: EtcdTransaction
   /// The answer if the transaction succeeds.
   var answer: PushAnswer
 
   /// What to do about a push.
-  enum Plan {
+  package enum Plan: Sendable {
     /// Nothing: the state that the client has says it all.
     case answer(PushAnswer)
     case send(EtcdPush)
   }
 
   /// Runs the changes of a push over the confirmed state.
-  static func plan<Change: EtcdMutation>(
+  package static func plan<Change: EtcdMutation>(
     _ push: PushRequest<Change>, over view: EtcdView, at finger: EtcdFinger, prefix: [UInt8]
   ) throws(EtcdRecordError) -> Plan {
     var run = EtcdRun(view: view, record: try ClientRecord(view.record))

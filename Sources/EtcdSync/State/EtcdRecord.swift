@@ -40,4 +40,4 @@ extension ClientRecord {
 }
 
 /// A client's record is not one of ours: another program has written it.
-struct EtcdRecordError: Error, Hashable {}
+package struct EtcdRecordError: Error, Hashable {}

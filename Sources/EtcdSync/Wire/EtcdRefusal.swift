@@ -5,7 +5,7 @@ import SyncProtocols
 ///
 /// Codes are those of gRPC. One code has several reasons, and etcd's own clients tell them apart by
 /// the message, which is part of etcd's API. So do we, and only where the code leaves it open.
-enum EtcdRefusal: Hashable {
+package enum EtcdRefusal: Error, Hashable {
   /// The range or the watch begins at a revision whose history was thrown away.
   case compacted
   /// The revision is one that the cluster has not reached. So the cluster has gone back: a member

@@ -418,11 +418,12 @@
 
     func send(
       _ push: PushRequest<App.Model.Change>, at finger: App.Server.Place?,
+      over state: App.Model.Change.State?,
       _ call: SimulatedCall<SimulatedSource<App>.Pushed>,
       _ incarnation: SimulatedIncarnation<App>
     ) {
       call.client = incarnation.client
-      call.number = world.send(push, at: finger, by: incarnation.client)
+      call.number = world.send(push, at: finger, over: state, by: incarnation.client)
       pushes.append(call)
     }
 

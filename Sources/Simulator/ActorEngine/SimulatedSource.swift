@@ -35,15 +35,20 @@
 
     func release(_ log: Sync.Place.Log) async { incarnation.engine?.release(log, incarnation) }
 
+    /// Never called: the driver passes the state, too.
     func push(
       _ push: PushRequest<Model.Change>, at finger: Sync.Place?
+    ) async throws(PushFailure) -> PushAnswer { .behind }
+
+    func push(
+      _ push: PushRequest<Model.Change>, at finger: Sync.Place?, over state: Model.Change.State?
     ) async throws(PushFailure) -> PushAnswer {
       let call = SimulatedCall<Pushed>()
       let pushed = await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           call.continuation = continuation
           if call.isGivenUp { return call.end(with: SimulatedSource.noAnswer) }
-          incarnation.engine?.send(push, at: finger, call, incarnation)
+          incarnation.engine?.send(push, at: finger, over: state, call, incarnation)
         }
       } onCancel: {
         call.isGivenUp = true

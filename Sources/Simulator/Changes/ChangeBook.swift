@@ -17,7 +17,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   private(set) var made: [Made] = []
   /// Marks that may be left any number of times: an older outbox came back, or the user tried again
   /// what may have been made.
-  private(set) var doubtful: [Mark] = []
+  package private(set) var doubtful: [Mark] = []
   /// The greatest ticket given before an older outbox came back. An echo of an old change is
   /// mistaken for one of the new change with the same ticket.
   private var doubtfulTicket = MutationTicket(0)
@@ -26,14 +26,14 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   /// One change.
   package struct Made: Sendable {
     let ticket: MutationTicket
-    var change: Change
+    package var change: Change
     /// The marks of what the user's edits replaced: the server never had them.
     var former: [Mark] = []
     /// How often it may have been sent: once, and again with each retry while it was uncertain.
     var sends = 1
-    var isDiscarded = false
+    package var isDiscarded = false
     /// It was given up when it may already have been sent, so it may still be made.
-    var isLoose = false
+    package var isLoose = false
     /// It threw in a replay, so later ones have gone ahead of it.
     var hasMoved = false
     /// Its user has undone it. If the server refuses it, it is gone.
@@ -180,7 +180,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   private var loose: [Mark] { made.flatMap { $0.isLoose ? $0.change.marks : [] } }
 
   /// The marks without those that may be left any number of times.
-  func withoutDoubtful(_ marks: [Mark]) -> [Mark] {
+  package func withoutDoubtful(_ marks: [Mark]) -> [Mark] {
     doubtful.isEmpty ? marks : marks.filter { !doubtful.contains($0) }
   }
 }

@@ -38,7 +38,7 @@ extension OutboxBook {
   }
 
   /// All names under which it was kept, the present one at the end.
-  var names: [ClientID] { formerNames + [client].compactMap { $0 } }
+  package var names: [ClientID] { formerNames + [client].compactMap { $0 } }
 }
 
 /// The server has forgotten a client's name and given it another one.
@@ -85,7 +85,7 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
   package init() {}
 
   /// A process begins.
-  mutating func begin() {
+  package mutating func begin() {
     judged = nil
     owner = nil
   }

@@ -1,6 +1,7 @@
 internal import UpdateMachine
 
-/// The library's own worlds. Seeds draw from ``allCases``; ``zulip`` is run only by its name.
+/// The library's own worlds. Seeds draw from ``allCases``; ``zulip`` and ``etcd`` are run
+/// only by their names.
 package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// Every client holds everything (``DirectoryApp``).
   case directory
@@ -22,13 +23,15 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   /// Every client holds an account on a Zulip server, with a part of its messages. `simulate` has
   /// its app: this target does not know that library.
   case zulip
+  /// Users change items in an etcd cluster. `simulate` has this app, too.
+  case etcd
 
   package static var allCases: [LibraryWorld] {
     [.directory, .messages, .ledger, .posts, .records, .tables, .streams, .tasks]
   }
 
   /// All worlds that can be named.
-  package static var named: [LibraryWorld] { allCases + [.zulip] }
+  package static var named: [LibraryWorld] { allCases + [.zulip, .etcd] }
 
   /// The protocol of one of these worlds.
   package enum SpokenProtocol: String, CaseIterable, Hashable, Sendable {
@@ -38,6 +41,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case tableSync = "table-sync"
     case eventStream = "event-stream"
     case changeLog = "change-log"
+    case etcd
   }
 
   /// The index of this world in ``named``.
@@ -52,6 +56,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
     case .tables: .tableSync
     case .streams: .eventStream
     case .tasks: .changeLog
+    case .etcd: .etcd
     }
   }
 
@@ -65,6 +70,7 @@ package enum LibraryWorld: String, CaseIterable, Hashable, Sendable {
   ///   - seed: the seed.
   ///   - spoken: draws among the worlds of this protocol; `nil`: among all.
   package static func drawn(by seed: UInt64, of spoken: SpokenProtocol? = nil) -> LibraryWorld {
+    if spoken == .etcd { return .etcd }
     let isTasks = StateDigest.mixed(seed ^ 0x8EBC_6AF0_9C88_C6E3) & 15 == 0
     if spoken == .changeLog || spoken == nil && isTasks { return .tasks }
     let isStreams = StateDigest.mixed(seed ^ 0xE703_7ED1_A0B4_28DB) & 7 == 0

@@ -45,6 +45,9 @@ public struct Plant: Hashable, Sendable {
   /// The server of records does something wrong.
   package static func record(_ breach: RecordBreach) -> Plant { Plant(breach, only: .records) }
 
+  /// A cluster does something wrong.
+  package static func cluster(_ breach: ClusterBreach) -> Plant { Plant(breach, only: .etcd) }
+
   /// The plants that any app's server can have, in the order of the command line's list.
   public static var all: [Plant] { QueueBreach.allCases.map { .breach($0) } + [.neverAnswersAgain] }
 
@@ -52,7 +55,7 @@ public struct Plant: Hashable, Sendable {
   package static var known: [Plant] {
     all + PageBreach.allCases.map { .page($0) } + ViewBreach.allCases.map { .view($0) }
       + TableBreach.allCases.map { .table($0) } + StreamBreach.allCases.map { .stream($0) }
-      + RecordBreach.allCases.map { .record($0) }
+      + RecordBreach.allCases.map { .record($0) } + ClusterBreach.allCases.map { .cluster($0) }
   }
 
   /// The plant of this name; `nil` if there is none.

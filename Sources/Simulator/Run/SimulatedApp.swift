@@ -78,6 +78,13 @@ public protocol SimulatedApp<Model, Truth>: AgreeingApp {
     _ push: PushRequest<Model.Change>, at finger: Server.Place?
   ) -> Server.Push
 
+  /// As ``request(_:at:)``, with the confirmed state at the finger; `nil`: there is no finger. It
+  /// is for a protocol whose clients run their changes themselves. By default it leaves the state
+  /// out.
+  static func request(
+    _ push: PushRequest<Model.Change>, at finger: Server.Place?, over state: Model.Change.State?
+  ) -> Server.Push
+
   /// The server's answer to a request for a page. It chose what to answer in the state `found`, and
   /// reads it a little `later`. Supplied where the model holds everything.
   static func page(
@@ -126,6 +133,10 @@ public protocol SimulatedApp<Model, Truth>: AgreeingApp {
 }
 
 extension SimulatedApp {
+  public static func request(
+    _ push: PushRequest<Model.Change>, at finger: Server.Place?, over state: Model.Change.State?
+  ) -> Server.Push { request(push, at: finger) }
+
   public static func eventToRefuse(_ truth: Truth) -> Truth.Change? { nil }
 
   public static func snapshotToRefuse(_ truth: Truth) -> Truth.Snapshot? { nil }

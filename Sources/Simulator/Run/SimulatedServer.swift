@@ -95,6 +95,11 @@ public protocol SimulatedServer<Truth, Sync>: Sendable {
     _ finger: Place, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
   ) -> Reply?
 
+  /// Whether a poll from this place may be open although there is news, or although it does not
+  /// wait: the part of the server that was asked lags behind the others, or has asked them. By
+  /// default it may not.
+  func isBehind(on finger: Place) -> Bool
+
   /// The client has stopped waiting.
   mutating func abandon(waiter: UInt64)
 
@@ -198,6 +203,8 @@ extension SimulatedServer {
   public static func standsForState(_ finger: Place) -> Bool { true }
 
   public static func isComplete(_ snapshot: Truth.Snapshot) -> Bool { true }
+
+  public func isBehind(on finger: Place) -> Bool { false }
 }
 
 /// The settings that a world draws for its server.

@@ -120,7 +120,9 @@ package struct HeldPolls<Snapshot: Sendable, Sync: SyncProtocol>: Sendable {
 package struct CommitLog<Truth: ServerTruth>: Sendable {
   private var commits: [(at: Moment, truth: Truth, checksum: UInt64)] = []
 
-  mutating func note(_ truth: Truth, at now: Moment) {
+  package init() {}
+
+  package mutating func note(_ truth: Truth, at now: Moment) {
     commits.append((now, truth, truth.checksum))
   }
 

@@ -27,6 +27,7 @@ extension LibraryWorld: WorldVisits {
     case .streams: visitor.visit(StreamsApp.self)
     case .tasks: visitor.visit(OfflineWorld<TasksApp>.self)
     case .zulip: preconditionFailure("the target ZulipWorld has this world's app")
+    case .etcd: preconditionFailure("the target EtcdWorld has this world's app")
     }
   }
 }

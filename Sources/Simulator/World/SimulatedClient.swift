@@ -127,8 +127,8 @@ final class SimulatedClient<App: SimulatedApp> {
   /// One push.
   struct Sent: Sendable {
     var push: PushRequest<App.Model.Change>
-    /// Where the client was when it sent it.
-    var finger: App.Server.Place?
+    /// As the client has sent it.
+    var request: App.Server.Push
     var answer: PushAnswer?
     /// Whether the client has stopped waiting for the result.
     var isGivenUp = false

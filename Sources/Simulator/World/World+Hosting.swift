@@ -111,7 +111,8 @@ extension World {
       case .register(let request): send(client, .register, request)
       case .poll(let request, let finger, let waits):
         send(client, .poll(finger, waits: waits), request)
-      case .push(let push, let finger): send(push, at: finger, by: client)
+      case .push(let push, let finger):
+        send(push, at: finger, over: confirmedState(of: client, at: finger), by: client)
       case .fetch(let id, let request): fetch(request, id, by: client)
       case .arm(let timer, let range):
         clients[client].timers.append(timer)

@@ -16,9 +16,11 @@ extension World {
   /// A client sends a push. Returns its number.
   @discardableResult
   mutating func send(
-    _ push: PushRequest<App.Model.Change>, at finger: Server.Place?, by client: Int
+    _ push: PushRequest<App.Model.Change>, at finger: Server.Place?,
+    over state: App.Model.Change.State?, by client: Int
   ) -> UInt64 {
-    clients[client].pushes.append(Client.Sent(push: push, finger: finger))
+    clients[client].pushes.append(
+      Client.Sent(push: push, request: App.request(push, at: finger, over: state)))
     let number = UInt64(clients[client].pushes.count - 1)
     if isTraced { note(who(client), "\(number) is \(push)", about: client) }
     drawDeparture(.push, client, number, "\(push)")
@@ -34,6 +36,11 @@ extension World {
     mayMeetEarlier(number, client)
     mayHappenMeanwhile(to: client)
     return number
+  }
+
+  /// The state at the finger of a push that is made now; `nil`: the push has no finger.
+  func confirmedState(of client: Int, at finger: Server.Place?) -> App.Model.Change.State? {
+    finger == nil ? nil : clients[client].body.model?.state
   }
 
   /// In a hasty world an earlier push that seemed lost may only have been late: it, or its answer,
@@ -179,7 +186,7 @@ extension World {
       clients[client].pushes[Int(push)].answer = .tooLarge
       return nil
     }
-    let request = App.request(sent.push, at: sent.finger)
+    let request = sent.request
     switch fault {
     case .rateLimit:
       let wait = choices.pick(.server, [nil, TimeSpan.seconds(-5), .seconds(54), .seconds(3600)])

@@ -46,6 +46,7 @@ extension World {
         return
       }
     } else {
+      if server.isBehind(on: finger) { return }
       done = .waits
     }
     let objection = serverOracle.objection(
@@ -75,7 +76,8 @@ extension World {
         continue
       }
       let position = server.position(of: finger, inLog: log)
-      if let news = position.flatMap({ server.firstNews(after: $0) }) {
+      if let news = position.flatMap({ server.firstNews(after: $0) }), !server.isBehind(on: finger)
+      {
         report(("a wait ends with the news of \(news)", words), exchange.client)
       }
       if World.hasQueues, now > exchange.waitsUntil {
