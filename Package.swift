@@ -181,7 +181,7 @@ let package = Package(
       name: "CommandTests",
       dependencies: [
         "counter", "simulate", "RecordingCheck", "Simulator", "MessageSync", "SyncProtocols",
-        "TestSupport", "UpdateMachine", "ZulipSync", "ZulipWorld",
+        "TestSupport", "UpdateMachine", "ZulipSync", "ZulipWorld", "EtcdWorld",
       ],
       swiftSettings: strict),
   ],

@@ -20,8 +20,7 @@ extension EtcdServer {
       return told(waiter)
     }
     // It opens a watch, and asks the same member: what comes after the answer is then watched.
-    let member = character.member
-    guard !cluster.isCutOff(member) else { return EtcdServer.reply(to: .refused(.unavailable)) }
+    let member = member
     guard let reply = ask(finger, waiter, keepsWatch: true) else { return nil }
     guard case .batch(let batch) = reply, batch.count == 0 else { return reply }
     waits.append(
@@ -72,7 +71,7 @@ extension EtcdServer {
   private mutating func ask(
     _ finger: EtcdFinger, _ waiter: UInt64, keepsWatch: Bool
   ) -> Reply? {
-    let member = character.member
+    let member = member
     do throws(EtcdTrouble) {
       switch try cluster.changes(since: finger, of: EtcdApp.prefix, at: member) {
       case .batch(let batch):
@@ -151,14 +150,19 @@ extension EtcdServer {
   // MARK: Time
 
   package var nextDue: Moment {
-    let moments = waits.map(\.until) + joining.map(\.at)
+    let moments = waits.map(\.until) + absences.map(\.until) + absences.compactMap(\.noticed)
     return moments.min() ?? Moment(milliseconds: .max)
   }
 
   package mutating func advance(to now: Moment) {
     self.now = now
-    for (member, at) in joining where at <= now { cluster.join(member) }
-    joining.removeAll { $0.at <= now }
+    for index in absences.indices {
+      if absences[index].until <= now { cluster.join(absences[index].member) }
+      guard let noticed = absences[index].noticed, noticed <= now else { continue }
+      absences[index].noticed = nil
+      endWatches(at: absences[index].member)
+    }
+    absences.removeAll { $0.until <= now }
     tellWatches()
     for wait in waits where wait.until <= now {
       switch wait.state {
@@ -191,10 +195,32 @@ extension EtcdServer {
       ? .milliseconds(choices.draw(.server, in: 0...3000)) : .zero
     if choices.happens(.server, 1, in: 16) { announceNothing() }
     // A majority stays together, or nobody would be answered.
-    guard joining.isEmpty, choices.happens(.server, 1, in: 6) else { return }
+    guard absences.isEmpty, choices.happens(.server, 1, in: 6) else { return }
     let member = Int(choices.draw(.server, below: UInt64(cluster.memberCount)))
     cluster.cutOff(member)
     let span: Int64 = choices.pick(.server, [500, 5000, 30_000, 120_000])
-    joining.append((member, now + .milliseconds(choices.draw(.server, in: 1...span))))
+    let until = now + .milliseconds(choices.draw(.server, in: 1...span))
+    let sleeps = choices.happens(.server, 1, in: 2)
+    absences.append(
+      Absence(
+        member: member, until: until, noticed: sleeps ? nil : now + EtcdServer.leaderless))
+  }
+
+  /// How long a member waits for a leader before it ends its watches, as recorded.
+  private static var leaderless: TimeSpan { .seconds(5) }
+
+  /// The member that answers: the one that is asked first, or the next that is not cut off.
+  var member: Int {
+    let count = cluster.memberCount
+    let all = (0..<count).map { (character.member + $0) % count }
+    return all.first { !cluster.isCutOff($0) } ?? character.member
+  }
+
+  private mutating func endWatches(at member: Int) {
+    kept.removeAll { $0.member == member }
+    for wait in waits {
+      guard case .watching(let watch) = wait.state, watch.member == member else { continue }
+      end(wait.waiter, EtcdServer.reply(to: .refused(.unavailable)))
+    }
   }
 }

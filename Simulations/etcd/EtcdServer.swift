@@ -36,8 +36,16 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
   /// The watches that go on from one poll to the next, and that no poll reads now.
   var kept: [EtcdClusterWatch] = []
   var character = Character()
-  /// When members that are cut off join the others again.
-  var joining: [(member: Int, at: Moment)] = []
+  /// The members that are cut off: less than half.
+  var absences: [Absence] = []
+
+  /// A member is cut off from the others.
+  struct Absence: Sendable {
+    var member: Int
+    var until: Moment
+    /// When it ends its watches, because it has no leader; `nil`: it sleeps, too.
+    var noticed: Moment?
+  }
 
   /// A poll that is not answered yet.
   struct Wait: Sendable {
@@ -124,7 +132,8 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
     if name == nil { clientCount += 1 }
     do throws(EtcdTrouble) {
       let (snapshot, finger) = try cluster.snapshot(
-        of: EtcdApp.prefix, for: ClientID(name ?? clientCount), pageCount: character.pageCount)
+        of: EtcdApp.prefix, for: ClientID(name ?? clientCount), pageCount: character.pageCount,
+        at: member)
       return .registered(snapshot, finger, terms)
     } catch {
       return EtcdServer.reply(to: error)
@@ -155,7 +164,7 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
     let before = cluster.revision
     do throws(EtcdTrouble) {
       let answer = try cluster.take(
-        planned, of: push.push, from: finger, at: character.member)
+        planned, of: push.push, from: finger, at: member)
       if cluster.revision > before {
         truth.make(push.push, answer: answer)
         note()
@@ -218,7 +227,7 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
 
   package mutating func liftLimits() {
     for member in 0..<cluster.memberCount { cluster.join(member) }
-    joining = []
+    absences = []
     character.pause = .zero
     tellWatches()
   }

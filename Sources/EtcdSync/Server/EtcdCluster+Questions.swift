@@ -15,13 +15,14 @@ package enum EtcdTrouble: Error, Hashable, Sendable {
 extension EtcdCluster {
   /// Reads all keys of a prefix, in pages, for a client that registers.
   package mutating func snapshot(
-    of prefix: [UInt8], for client: ClientID, pageCount: Int64
+    of prefix: [UInt8], for client: ClientID, pageCount: Int64, at member: Int
   ) throws(EtcdTrouble) -> (EtcdSnapshot, EtcdFinger) {
     var pages = EtcdPages(prefix: prefix, limit: pageCount)
     let lag = lagOfRange(EtcdSpan(prefix: prefix))
     repeat {
       let request = pages.request
-      var answer = try EtcdCluster.asking { () throws(EtcdRefusal) in try range(request) }
+      var answer = try EtcdCluster.asking { () throws(EtcdRefusal) in try range(request, at: member)
+      }
       if let lag { answer.range = lag.range(request) }
       try EtcdCluster.reading { () throws(EtcdWireError) in try pages.take(answer) }
     } while pages.hasMore
@@ -131,8 +132,7 @@ extension EtcdCluster {
   private mutating func ask(
     _ transaction: EtcdTransaction, at member: Int
   ) throws(EtcdTrouble) -> EtcdTransactionAnswer {
-    guard !members[member].isCutOff else { throw .refused(.unavailable) }
-    return try EtcdCluster.asking { () throws(EtcdRefusal) in try perform(transaction) }
+    try EtcdCluster.asking { () throws(EtcdRefusal) in try perform(transaction, at: member) }
   }
 
   private static func asking<Answer>(

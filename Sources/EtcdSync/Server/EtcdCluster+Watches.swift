@@ -41,7 +41,7 @@ extension EtcdCluster {
         span.contains($0.pair.key) && isTold(revision, $0)
       }
     }
-    return events.isEmpty ? nil : (header(at: applied), events)
+    return events.isEmpty ? nil : (header(of: member), events)
   }
 
   /// Whether history was thrown away that an open watch has not told yet. Then its member ends it.

@@ -14,14 +14,13 @@ import UpdateMachine
 package struct EtcdCluster: Sendable {
   /// The name in every answer.
   package let id: EtcdClusterID
-  /// The term of its consensus.
-  package private(set) var term: UInt64 = 2
+  /// The term of its consensus. A cluster that has just begun has elected its first leader.
+  private(set) var term: UInt64 = 2
   /// The revision up to which history is thrown away; 0: none is.
   package private(set) var compacted: Int64 = 0
   /// Every revision, from 1 on, though compaction may forbid to look.
   private var revisions: [Revision]
-  /// The last revision that each member has applied, and whether it is cut off from the others.
-  var members: [Member]
+  private(set) var members: [Member]
 
   /// How it breaks its contract at each opportunity; `nil`: it keeps it.
   package var breach: ClusterBreach?
@@ -30,8 +29,12 @@ package struct EtcdCluster: Sendable {
   /// The plant's transaction that will be performed again.
   private var repeated: EtcdTransaction?
 
+  /// What one member knows.
   struct Member: Sendable {
-    var applied: Int64
+    /// The last revision that it has applied.
+    var applied: Int64 = 1
+    var term: UInt64 = 2
+    /// Whether it hears nothing from the others.
     var isCutOff = false
   }
 
@@ -48,7 +51,7 @@ package struct EtcdCluster: Sendable {
   package init(_ id: EtcdClusterID, members count: Int = 1) {
     self.id = id
     revisions = [Revision(), Revision()]
-    members = Array(repeating: Member(applied: 1), count: max(count, 1))
+    members = Array(repeating: Member(), count: max(count, 1))
   }
 
   /// The newest revision.
@@ -56,17 +59,23 @@ package struct EtcdCluster: Sendable {
 
   subscript(revision: Int64) -> Revision { revisions[Int(revision)] }
 
-  /// The beginning of an answer.
-  func header(at revision: Int64? = nil) -> EtcdHeader {
-    EtcdHeader(cluster: id.number, revision: revision ?? self.revision, term: term)
+  /// The beginning of an answer that all members agree upon.
+  var header: EtcdHeader { EtcdHeader(cluster: id.number, revision: revision, term: term) }
+
+  /// The beginning of what one member says by itself.
+  func header(of member: Int) -> EtcdHeader {
+    EtcdHeader(cluster: id.number, revision: members[member].applied, term: members[member].term)
   }
 
   // MARK: Ranges
 
-  /// Reads a range at a quorum, whichever member is asked.
-  func range(_ request: EtcdRangeRequest) throws(EtcdRefusal) -> EtcdRangeAnswer {
+  /// Reads a range at a quorum, with which the member that is asked catches up.
+  func range(
+    _ request: EtcdRangeRequest, at member: Int
+  ) throws(EtcdRefusal) -> EtcdRangeAnswer {
+    if members[member].isCutOff { throw .unavailable }
     try allow(request, newest: revision)
-    return EtcdRangeAnswer(header: header(), range: read(request, self[revision].keys))
+    return EtcdRangeAnswer(header: header, range: read(request, self[revision].keys))
   }
 
   /// Reads a range as one member knows it, which may lag.
@@ -75,7 +84,8 @@ package struct EtcdCluster: Sendable {
   ) throws(EtcdRefusal) -> EtcdRangeAnswer {
     let applied = members[member].applied
     try allow(request, newest: applied)
-    return EtcdRangeAnswer(header: header(at: applied), range: read(request, self[applied].keys))
+    return EtcdRangeAnswer(
+      header: header(of: member), range: read(request, self[applied].keys))
   }
 
   private func allow(_ request: EtcdRangeRequest, newest: Int64) throws(EtcdRefusal) {
@@ -106,8 +116,9 @@ package struct EtcdCluster: Sendable {
 
   /// Performs a transaction: one branch, whole, or nothing.
   mutating func perform(
-    _ transaction: EtcdTransaction
+    _ transaction: EtcdTransaction, at member: Int
   ) throws(EtcdRefusal) -> EtcdTransactionAnswer {
+    if members[member].isCutOff { throw .unavailable }
     let answer = try commit(transaction)
     if breach == .appliesATransactionTwice, answer.succeeded, transaction.writes {
       repeated = repeated ?? transaction
@@ -154,7 +165,7 @@ package struct EtcdCluster: Sendable {
       ranges.append(nil)
     }
     if !next.events.isEmpty { append(next) }
-    return EtcdTransactionAnswer(header: header(), succeeded: succeeded, ranges: ranges)
+    return EtcdTransactionAnswer(header: header, succeeded: succeeded, ranges: ranges)
   }
 
   private func forbidRepeatedKeys(
@@ -209,16 +220,18 @@ package struct EtcdCluster: Sendable {
     compacted = max(compacted, min(revision, self.revision))
   }
 
-  /// Elects a leader anew, as after a restart.
-  package mutating func elect() { term += 1 }
+  /// Elects a leader anew, as after a restart. A member that is cut off does not hear of it.
+  package mutating func elect() {
+    term += 1
+    for index in members.indices where !members[index].isCutOff { members[index].term = term }
+  }
 
   /// Cuts a member off from the others: it learns of nothing from now on.
   package mutating func cutOff(_ member: Int) { members[member].isCutOff = true }
 
   /// Joins a member to the others again. It catches up at once.
   package mutating func join(_ member: Int) {
-    members[member].isCutOff = false
-    members[member].applied = revision
+    members[member] = Member(applied: revision, term: term)
   }
 
   package var memberCount: Int { members.count }
