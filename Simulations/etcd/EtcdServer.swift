@@ -7,8 +7,9 @@ package import UpdateMachine
 /// asked here, with the source's own questions and judgements. Position *p* is after *p* changes of
 /// the world's keys; revisions also count changes of others.
 ///
-/// There is a single log that never ends. What ends is history: at a compaction.
-package struct EtcdServer: CommitLoggingServer, SingleLogServer {
+/// Its logs are the names that the cluster has had: it may be restored under another one. What also
+/// ends is history, at a compaction.
+package struct EtcdServer: CommitLoggingServer {
   package typealias Truth = ItemTruth
   package typealias Sync = EtcdLog
   package typealias Breach = ClusterBreach
@@ -79,7 +80,7 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
     self.truth = ItemTruth()
     self.now = now
     cadence = settings.cadence
-    cluster = EtcdCluster(EtcdServer.log, members: 3)
+    cluster = EtcdCluster(EtcdServer.log(0), members: 3)
     commits.note(self.truth, at: now)
     for row in truth.rows { commit([.init(key: row.key, value: row.value)], at: now) }
   }
@@ -106,13 +107,26 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
     batch.event(at: batch.count - 1)?.revision
   }
 
+  /// A cluster that was restored has the history of the one before.
   package func position(of finger: EtcdFinger, inLog index: Int) -> Int64? {
     positions.indices.contains(Int(finger.revision)) ? positions[Int(finger.revision)] : nil
   }
 
-  // MARK: The single log
+  // MARK: Logs: the cluster's names, the present one at the end
 
-  package static var log: EtcdClusterID { EtcdClusterID(1) }
+  private static func log(_ index: Int) -> EtcdClusterID { EtcdClusterID(UInt64(index) + 1) }
+
+  private var present: Int { Int(cluster.id.number) - 1 }
+
+  package func index(of log: EtcdClusterID) -> Int? {
+    log.number <= cluster.id.number ? Int(log.number) - 1 : nil
+  }
+
+  package func id(at index: Int) -> EtcdClusterID { EtcdServer.log(index) }
+
+  package func isAlive(at index: Int) -> Bool { index == present }
+
+  package var aliveQueues: [EtcdClusterID] { [cluster.id] }
 
   package var terms: ServerTerms {
     let settings = EtcdSettings()
@@ -124,6 +138,17 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
   package static var cadences: [Cadence] { [.waits, .waits, .pushed] }
 
   // MARK: Registers
+
+  package mutating func beginRegister(
+    at now: Moment
+  ) -> Result<EtcdClusterID, RegisterRefusal> { .success(cluster.id) }
+
+  package mutating func finishRegister(_ log: EtcdClusterID, at now: Moment) -> Reply {
+    finishRegister(log, for: nil, at: now)
+  }
+
+  /// It keeps nothing for a client.
+  package mutating func release(_ log: EtcdClusterID) -> Reply { .released }
 
   package mutating func finishRegister(
     _ log: EtcdClusterID, for name: UInt64?, at now: Moment
@@ -162,15 +187,21 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
       return .behind
     }
     let before = cluster.revision
+    let taken = take(push.push, planned, from: finger)
+    if cluster.revision > before {
+      truth.make(push.push, answer: planned.answer)
+      note()
+    }
+    mayRepeat()
+    return taken
+  }
+
+  /// Returns the answer as a source gives it; `nil`: the request has failed.
+  private mutating func take(
+    _ push: PushRequest<ItemChange>, _ planned: EtcdPush, from finger: EtcdFinger
+  ) -> PushAnswer? {
     do throws(EtcdTrouble) {
-      let answer = try cluster.take(
-        planned, of: push.push, from: finger, at: member)
-      if cluster.revision > before {
-        truth.make(push.push, answer: answer)
-        note()
-      }
-      mayRepeat()
-      return answer
+      return try cluster.take(planned, of: push, from: finger, at: member)
     } catch {
       if case .refused = error { return nil }
       truth.noteWrong("a push gets an answer that can be read: \(error)")
@@ -207,7 +238,7 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
   }
 
   /// Throws away all history.
-  package mutating func expire(_ log: EtcdClusterID) { compact() }
+  package mutating func expire(_ log: EtcdClusterID) { if log == cluster.id { compact() } }
 
   private mutating func compact() {
     cluster.compact(at: cluster.revision)
@@ -215,14 +246,20 @@ package struct EtcdServer: CommitLoggingServer, SingleLogServer {
     tellWatches()
   }
 
-  /// The members' disks keep everything. Watches break, and another leader is elected. A kill comes
-  /// with a compaction.
+  /// The members' disks keep everything. Watches break, and another leader is elected. If logs are
+  /// lost, history is compacted, or the cluster is restored under another name.
   package mutating func restart(keepingQueues: Bool, at now: Moment) {
     self.now = now
     cluster.elect()
     for wait in waits { end(wait.waiter, .refused(.badGateway)) }
     kept = []
-    if !keepingQueues { compact() }
+    if keepingQueues { return }
+    if position % 2 == 0 {
+      compact()
+    } else {
+      cluster.restore(as: EtcdServer.log(present + 1))
+      absences = []
+    }
   }
 
   package mutating func liftLimits() {

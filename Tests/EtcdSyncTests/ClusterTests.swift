@@ -186,6 +186,23 @@ import Testing
     }
   }
 
+  @Test func `a restored cluster has another name, and the same keys`() throws {
+    var cluster = EtcdCluster(EtcdClusterID(1), members: 3)
+    cluster.write([(Array("app/a".utf8), [1])])
+    cluster.elect()
+    let (_, finger) = try cluster.snapshot(
+      of: ClusterTests.app, for: ClientID(7), pageCount: 1, at: 0)
+    #expect(finger.revision == 2 && finger.marks.term == 3)
+    cluster.restore(as: EtcdClusterID(2))
+    #expect(throws: EtcdTrouble.foreign) {
+      try cluster.changes(since: finger, of: ClusterTests.app, at: 0)
+    }
+    let all = EtcdRangeRequest(EtcdSpan(prefix: ClusterTests.app))
+    let answer = try cluster.range(all, at: 1)
+    #expect(answer.header == EtcdHeader(cluster: 2, revision: 2, term: 2))
+    #expect(answer.range.pairs.count == 1)
+  }
+
   @Test func `a transaction that changes nothing makes no revision`() throws {
     var cluster = EtcdCluster(EtcdClusterID(1))
     cluster.write([(Array("app/a".utf8), nil)])

@@ -175,6 +175,21 @@ import Testing
     #expect(try EtcdPush.answer(push, found: entry) == answer)
   }
 
+  /// A cluster that was restored under another name has the old keys. It performs a transaction that
+  /// was planned in the old history, and to say that nothing was done would do it twice.
+  @Test func `what another history has done is not undone`() {
+    func answer(_ cluster: UInt64, _ succeeded: Bool) -> EtcdTransactionAnswer {
+      EtcdTransactionAnswer(
+        header: EtcdHeader(cluster: cluster, revision: 30, term: 2), succeeded: succeeded,
+        ranges: succeeded ? [nil] : [EtcdRange(pairs: [], hasMore: false, count: 0)])
+    }
+    let finger = PushTests.finger
+    #expect(EtcdPush.outcome(of: answer(1, true), at: finger) == .done)
+    #expect(EtcdPush.outcome(of: answer(1, false), at: finger) == .notDone(nil))
+    #expect(EtcdPush.outcome(of: answer(2, true), at: finger) == .doneElsewhere)
+    #expect(EtcdPush.outcome(of: answer(2, false), at: finger) == .foreign)
+  }
+
   @Test(arguments: [
     "", "7", "{}", #"{"last":0}"#, #"{"last":-1}"#, #"{"last":"7"}"#,
     #"{"last":2,"refused":3,"code":""}"#, #"{"last":2,"refused":1}"#,

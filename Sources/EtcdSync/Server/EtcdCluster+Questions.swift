@@ -116,14 +116,16 @@ extension EtcdCluster {
       case .refused, .malformed: throw error
       }
     }
-    guard EtcdCheck.isSame(answer.header, finger) else { return .behind }
-    if answer.succeeded { return planned.answer }
-    let found = answer.ranges.first??.pairs.first
-    do throws(EtcdRecordError) {
-      return try EtcdPush.answer(
-        push, found: found.map { EtcdEntry($0.value, revision: $0.modified) })
-    } catch {
-      throw .malformed("a record")
+    switch EtcdPush.outcome(of: answer, at: finger) {
+    case .done: return planned.answer
+    case .foreign: return .behind
+    case .doneElsewhere: throw .refused(.unavailable)  // As good as no answer.
+    case .notDone(let record):
+      do throws(EtcdRecordError) {
+        return try EtcdPush.answer(push, found: record)
+      } catch {
+        throw .malformed("a record")
+      }
     }
   }
 

@@ -13,7 +13,7 @@ import UpdateMachine
 /// something. It never ends for want of a disk, knows no leases, and asks for no password.
 package struct EtcdCluster: Sendable {
   /// The name in every answer.
-  package let id: EtcdClusterID
+  package private(set) var id: EtcdClusterID
   /// The term of its consensus. A cluster that has just begun has elected its first leader.
   private(set) var term: UInt64 = 2
   /// The revision up to which history is thrown away; 0: none is.
@@ -224,6 +224,13 @@ package struct EtcdCluster: Sendable {
   package mutating func elect() {
     term += 1
     for index in members.indices where !members[index].isCutOff { members[index].term = term }
+  }
+
+  /// Restores it from a backup of this moment, as a cluster of another name. Terms begin anew.
+  package mutating func restore(as id: EtcdClusterID) {
+    self.id = id
+    term = Member().term
+    for index in members.indices { members[index] = Member(applied: revision) }
   }
 
   /// Cuts a member off from the others: it learns of nothing from now on.

@@ -18,7 +18,7 @@ package import UpdateMachine
 package struct EtcdPush: Sendable {
   var transaction: EtcdTransaction
   /// The answer if the transaction succeeds.
-  var answer: PushAnswer
+  package var answer: PushAnswer
 
   /// What to do about a push.
   package enum Plan: Sendable {
@@ -52,6 +52,29 @@ package struct EtcdPush: Sendable {
     return .send(
       EtcdPush(
         transaction: run.transaction(of: push.client, at: finger, prefix: prefix), answer: answer))
+  }
+
+  /// What a cluster has done with a transaction.
+  enum Outcome: Hashable {
+    /// It has performed it.
+    case done
+    /// It has not, and has this record of the client.
+    case notDone(EtcdEntry?)
+    /// It is of another history, and has done nothing.
+    case foreign
+    /// It is of another history, and has performed it: a restored cluster has the old keys. The
+    /// record there tells, and a client that registers there will read it. To say that the changes
+    /// are not made would make them twice.
+    case doneElsewhere
+  }
+
+  static func outcome(of answer: EtcdTransactionAnswer, at finger: EtcdFinger) -> Outcome {
+    guard EtcdCheck.isSame(answer.header, finger) else {
+      return answer.succeeded ? .doneElsewhere : .foreign
+    }
+    if answer.succeeded { return .done }
+    let found = answer.ranges.first??.pairs.first
+    return .notDone(found.map { EtcdEntry($0.value, revision: $0.modified) })
   }
 
   /// Judges the record that the cluster has instead of the one that the client knows.
