@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "SyncProtocols", targets: ["SyncProtocols"]),
     .library(name: "HTTPSync", targets: ["HTTPSync"]),
     .library(name: "ZulipSync", targets: ["ZulipSync"]),
+    .library(name: "EtcdSync", targets: ["EtcdSync"]),
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
     .library(name: "LoopbackServer", targets: ["LoopbackServer"]),
     .library(name: "Simulator", targets: ["Simulator"]),
