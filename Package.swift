@@ -84,13 +84,16 @@ let package = Package(
       ],
       path: "Simulations",
       exclude: [
-        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "serve", "zulip",
+        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "etcd", "serve", "zulip",
       ],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .executableTarget(
       name: "crash", dependencies: ["UpdateMachine", "SyncProtocols", "SQLiteStore"],
       path: "Simulations/crash", swiftSettings: strict),
+    .executableTarget(
+      name: "soak", dependencies: ["UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
+      path: "Simulations/etcd", swiftSettings: strict),
     .target(name: "CAllocations", path: "Simulations/Benchmarks/CAllocations"),
     .executableTarget(
       name: "Benchmarks",

@@ -235,6 +235,38 @@ import UpdateMachine
     #expect(next.marks.count == 2)
   }
 
+  /// A watch is opened before the member is asked what is new, and then the client is further.
+  @Test func `what a watch says again, beside what is new, is left out`() throws {
+    let before = try CheckTests.finger()
+    guard
+      case .events(var header, let events) = try Recording.named(
+        "watch: one revision, three events"
+      ).messages().last
+    else {
+      Issue.record("no events")
+      return
+    }
+    let known = try #require(
+      try EtcdBatch(events, header, prefix: CheckTests.app, after: before))
+    guard case .next(let finger, _, _) = EtcdLog.advance(before, over: known) else {
+      Issue.record("does not follow")
+      return
+    }
+    var next = try #require(events.last)
+    next.pair.modified = 7
+    header.revision = 7
+    let batch = try #require(
+      try EtcdBatch(events + [next], header, prefix: CheckTests.app, after: finger))
+    #expect(batch.events.map(\.event.revision) == [7])
+    guard case .next(let end, first: 0, isComplete: true) = EtcdLog.advance(finger, over: batch)
+    else {
+      Issue.record("does not follow")
+      return
+    }
+    #expect(end.revision == 7)
+    #expect(try EtcdBatch(events, header, prefix: CheckTests.app, after: end) == nil)
+  }
+
   static func lists(_ then: [String], _ now: [String]) -> EtcdTransactionAnswer {
     // Sorted as etcd sorts them.
     let member = """

@@ -110,7 +110,8 @@ extension EtcdBatch {
     // Sent the moment it happens, or after all that has happened: nothing is known to be missing.
     isCurrent = true
     self.events = []
-    for event in events {
+    // A watch may begin below the finger: the member was asked for what is new after it was opened.
+    for event in events where event.pair.modified > finger.revision {
       guard event.pair.key.starts(with: prefix) else { throw EtcdWireError(field: "key") }
       let key = EtcdKey(bytes: Array(event.pair.key.dropFirst(prefix.count)))
       self.events.append(
