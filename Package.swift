@@ -59,6 +59,9 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "counter", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
+    .executableTarget(
+      name: "todo", dependencies: ["UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
+      swiftSettings: strict),
     .target(name: "CDiskFaults", dependencies: ["CSQLite"]),
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols"],
@@ -148,6 +151,10 @@ let package = Package(
     .testTarget(
       name: "FollowTests",
       dependencies: ["follow", "LoopbackServer", "MessageSync", "UpdateMachine", "ZulipSync"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TodoTests",
+      dependencies: ["todo", "EtcdSync", "SyncProtocols", "TestSupport", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "SimulatorTests",

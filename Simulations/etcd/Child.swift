@@ -152,8 +152,8 @@ enum Child {
   }
 }
 
-/// A source that tells when a client begins anew with all keys, and when a number goes back that may
-/// only grow.
+/// A source that tells when a client begins anew with all keys, and when a number goes back that
+/// may only grow.
 final class ToldSource: SyncSource {
   typealias Model = Child.Model
   typealias Sync = EtcdLog
