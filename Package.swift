@@ -95,7 +95,8 @@ let package = Package(
       name: "crash", dependencies: ["UpdateMachine", "SyncProtocols", "SQLiteStore"],
       path: "Simulations/crash", swiftSettings: strict),
     .executableTarget(
-      name: "soak", dependencies: ["UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
+      name: "soak",
+      dependencies: ["CAllocations", "UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
       path: "Simulations/etcd", swiftSettings: strict),
     .target(name: "CAllocations", path: "Simulations/Benchmarks/CAllocations"),
     .executableTarget(
