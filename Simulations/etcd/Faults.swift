@@ -5,6 +5,7 @@ import UpdateMachine
 enum Fault: String, CaseIterable {
   case killLeader = "the leader is killed"
   case killFollower = "a follower is killed"
+  case endLeader = "the leader ends in order"
   case killMost = "all members but one are killed"
   case killAll = "all members are killed"
   case pauseLeader = "the leader is stopped"
@@ -15,9 +16,9 @@ enum Fault: String, CaseIterable {
   /// Those that each run has at least once, and the others.
   static func all(members: Int) -> (first: [Fault], others: [Fault]) {
     members == 1
-      ? ([.killLeader, .pauseLeader, .compact], [])
+      ? ([.killLeader, .endLeader, .pauseLeader, .compact], [])
       : (
-        [.killLeader, .pauseFollower, .compact, .wipe],
+        [.killLeader, .endLeader, .pauseFollower, .compact, .wipe],
         [.killFollower, .killMost, .killAll, .pauseLeader]
       )
   }
@@ -55,6 +56,7 @@ struct Faults {
     switch fault {
     case .killLeader: try kill([leader()])
     case .killFollower: try kill([follower()])
+    case .endLeader: try kill([leader()], inOrder: true)
     case .killMost:
       let spared = chance.below(cluster.members.count)
       try kill(cluster.members.enumerated().filter { $0.offset != spared }.map(\.element))
@@ -88,8 +90,8 @@ struct Faults {
     return others[chance.below(others.count)]
   }
 
-  private mutating func kill(_ members: [Member]) throws {
-    for member in members { member.kill() }
+  private mutating func kill(_ members: [Member], inOrder: Bool = false) throws {
+    for member in members { if inOrder { member.terminate() } else { member.kill() } }
     ledger.note { $0.kills += members.count }
     Uptime.wait(200 + chance.below(2500))
     for member in members { try cluster.start(member) }

@@ -68,6 +68,14 @@ final class Member: @unchecked Sendable {
     }
   }
 
+  /// Tells it to end (SIGTERM), as a system does that is updated, and waits until it is gone. After
+  /// five seconds it is killed.
+  func terminate() {
+    lock.withLock { process?.terminate() }
+    for _ in 0..<100 where lock.withLock({ process?.isRunning ?? false }) { Uptime.wait(50) }
+    kill()
+  }
+
   /// Stops it (SIGSTOP), until it goes on (SIGCONT).
   func pause() { signal(SIGSTOP, isPaused: true) }
   func resume() { signal(SIGCONT, isPaused: false) }

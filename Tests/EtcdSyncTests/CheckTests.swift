@@ -227,12 +227,50 @@ import UpdateMachine
       try EtcdBatch(events, header, prefix: CheckTests.app, after: finger))
     #expect(batch.through == 5)
     #expect(batch.events.map(\.isNew) == [false, false, true])
-    guard case .next(let next, first: 0, isComplete: true) = EtcdLog.advance(finger, over: batch)
+    guard case .next(let next, first: 0, isComplete: false) = EtcdLog.advance(finger, over: batch)
     else {
-      Issue.record("does not follow")
+      Issue.record("does not follow, or claims that nothing is missing")
       return
     }
     #expect(next.marks.count == 2)
+  }
+
+  @Test func `numbers that no sum can be made with are refused`() throws {
+    let most = Int64.max
+    for text in [
+      #"{"cluster_id":"1","revision":"\#(most)","raft_term":"2"}"#
+    ] {
+      let fields = try EtcdFields(body: Array(text.utf8))
+      #expect(throws: EtcdWireError.self) { try EtcdHeader(fields) }
+    }
+    let pair = #"{"key":"YQ==","create_revision":"1","mod_revision":"\#(most)"}"#
+    let fields = try EtcdFields(body: Array(pair.utf8))
+    #expect(throws: EtcdWireError.self) { try EtcdKeyValue(fields) }
+    var finger = try CheckTests.finger()
+    finger.marks.lastModified = most
+    #expect(throws: StoredFormError.self) { try EtcdFinger(storedBytes: finger.storedBytes) }
+  }
+
+  @Test func `a page that is too large is asked for in halves`() {
+    var pages = EtcdPages(prefix: CheckTests.app, limit: 5)
+    var limits: [Int64] = []
+    while pages.shrink() { limits.append(pages.request.limit) }
+    #expect(limits == [2, 1])
+  }
+
+  @Test func `a model that knows nothing of the library's own keys hears of none`() throws {
+    var batch = try #require(
+      try EtcdBatch(
+        [
+          EtcdWatchMessage.Event(
+            isDeletion: false,
+            pair: EtcdKeyValue(
+              key: CheckTests.app + EtcdKey.record(of: ClientID(7)).bytes, created: 5, modified: 5))
+        ], EtcdHeader(cluster: 1, revision: 5, term: 2), prefix: CheckTests.app,
+        after: try CheckTests.finger()))
+    #expect(batch.count == 1 && batch.event(at: 0) != nil)
+    batch.hidesReserved = true
+    #expect(batch.count == 1 && batch.event(at: 0) == nil)
   }
 
   /// A watch is opened before the member is asked what is new, and then the client is further.

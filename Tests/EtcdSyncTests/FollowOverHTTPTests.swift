@@ -187,6 +187,28 @@ struct FollowOverHTTPTests {
     }
   }
 
+  /// A client asks for news less often than that, by its default pace.
+  @Test func `a client keeps up with twenty changes a second`() async throws {
+    try await EtcdProcess.serving { etcd in
+      let connection = try EtcdConnection(to: [etcd.address])
+      let source = try FollowOverHTTPTests.source(connection)
+      let machine = UpdateMachine(source: source, store: MemoryStore())
+      let running = Task { await machine.run() }
+      try await machine.shows { $0.isEmpty }
+      let clock = SystemClock()
+      let start = clock.now
+      for number in 1...80 {
+        try await connection.put("app/a", "\(number)")
+        try await clock.sleep(until: start + .milliseconds(50 * Int64(number)))
+      }
+      let end = clock.now
+      try await machine.shows { $0["a"]?.text == "80" }
+      #expect(clock.now - end < .seconds(8))
+      await machine.stop()
+      await running.value
+    }
+  }
+
   @Test func `a machine follows, over both rhythms, and starts over when it must`() async throws {
     for cadence in [EtcdCadence.waits, .pushed] {
       try await EtcdProcess.serving { etcd in
