@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "SyncProtocols", targets: ["SyncProtocols"]),
     .library(name: "HTTPSync", targets: ["HTTPSync"]),
     .library(name: "ZulipSync", targets: ["ZulipSync"]),
+    .library(name: "EtcdSync", targets: ["EtcdSync"]),
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
     .library(name: "LoopbackServer", targets: ["LoopbackServer"]),
     .library(name: "Simulator", targets: ["Simulator"]),
@@ -43,6 +44,9 @@ let package = Package(
       name: "ZulipSync",
       dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync"],
       swiftSettings: strict),
+    .target(
+      name: "EtcdSync", dependencies: ["UpdateMachine", "SyncProtocols", "HTTPSync"],
+      swiftSettings: strict),
     .systemLibrary(
       name: "CSQLite", pkgConfig: sqlite,
       providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"]), .brew(["sqlite"])]),
@@ -55,6 +59,9 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "counter", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
+    .executableTarget(
+      name: "todo", dependencies: ["UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
+      swiftSettings: strict),
     .target(name: "CDiskFaults", dependencies: ["CSQLite"]),
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols"],
@@ -80,13 +87,17 @@ let package = Package(
       ],
       path: "Simulations",
       exclude: [
-        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "serve", "zulip",
+        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "etcd", "serve", "zulip",
       ],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
     .executableTarget(
       name: "crash", dependencies: ["UpdateMachine", "SyncProtocols", "SQLiteStore"],
       path: "Simulations/crash", swiftSettings: strict),
+    .executableTarget(
+      name: "soak",
+      dependencies: ["CAllocations", "UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
+      path: "Simulations/etcd", swiftSettings: strict),
     .target(name: "CAllocations", path: "Simulations/Benchmarks/CAllocations"),
     .executableTarget(
       name: "Benchmarks",
@@ -123,6 +134,12 @@ let package = Package(
       dependencies: ["HTTPSync", "LoopbackServer", "SyncProtocols", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
+      name: "EtcdSyncTests",
+      dependencies: [
+        "EtcdSync", "HTTPSync", "LoopbackServer", "SyncProtocols", "TestSupport", "UpdateMachine",
+      ],
+      exclude: ["Recorded.jsonl"], swiftSettings: strict),
+    .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [
         "SQLiteStore", "CDiskFaults", "CSQLite", "SyncProtocols", "TestSupport", "UpdateMachine",
@@ -135,6 +152,10 @@ let package = Package(
     .testTarget(
       name: "FollowTests",
       dependencies: ["follow", "LoopbackServer", "MessageSync", "UpdateMachine", "ZulipSync"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TodoTests",
+      dependencies: ["todo", "EtcdSync", "SyncProtocols", "TestSupport", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "SimulatorTests",

@@ -107,6 +107,13 @@ import Testing
         ]
       ),
       (
+        "Sources/EtcdSync/",
+        [
+          "UpdateMachine", "SyncProtocols", "HTTPSync", "Foundation", "FoundationNetworking",
+          "Darwin", "Glibc", "Musl",
+        ]
+      ),
+      (
         "Simulations/check/",
         [
           "UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync", "Foundation",

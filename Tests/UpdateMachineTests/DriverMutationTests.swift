@@ -29,6 +29,15 @@ import Testing
     #expect(bench.server.ran == ["reserve"])
   }
 
+  @Test func `a push comes with the confirmed state, without what is pending`() {
+    let (bench, _) = MutationBench.following()
+    _ = bench.ticket(.set("a", 1))
+    bench.answerPush()
+    bench.answerPoll()
+    _ = bench.ticket(.set("b", 2))
+    #expect(bench.source.pushedOver.map { $0?.values } == [[:], ["a": 1]])
+  }
+
   @Test func `bug 77: a change made offline is stored at once and acknowledged later`() {
     let (bench, _) = MutationBench.following()
     bench.answer(.failure(.unreachable)) { $0.isPoll }

@@ -29,6 +29,10 @@ final class PushScript: SyncSource {
   let terms: ServerTerms
   typealias Call = ScriptedCalls<Ask, Answer>.Call
   private let calls = ScriptedCalls<Ask, Answer>(whenCancelled: .failure(.malformed))
+  private let over = Locked<[Board?]>([])
+
+  /// The states that came with the pushes.
+  var pushedOver: [Board?] { over.withLock { $0 } }
 
   init(terms: ServerTerms) { self.terms = terms }
 
@@ -65,6 +69,13 @@ final class PushScript: SyncSource {
     case .failure(let failure, let hasLeft): throw PushFailure(failure, hasLeft: hasLeft)
     case .snapshot, .batch, .done: throw PushFailure(.malformed)
     }
+  }
+
+  func push(
+    _ push: PushRequest<BoardChange>, at finger: Spot?, over state: Board?
+  ) async throws(PushFailure) -> PushAnswer {
+    over.withLock { $0.append(state) }
+    return try await self.push(push, at: finger)
   }
 
   func answer(_ call: Call, _ answer: Answer) { calls.answer(call.number, answer) }

@@ -253,9 +253,12 @@ package struct ClientRecord: Hashable, Sendable {
 
   /// The last refusal, if the client did not know of it when it pushed.
   func refusal(unknownTo push: MutationPush) -> MutationRefusal? {
-    guard let refusal, refusal.id > push.knownRefusal, !push.voided.contains(refusal.id) else {
-      return nil
-    }
+    refusal(after: push.knownRefusal, orIn: push.voided)
+  }
+
+  /// The last refusal, unless the client knows it, or has declared its ID void.
+  package func refusal(after known: MutationID, orIn voided: [MutationID]) -> MutationRefusal? {
+    guard let refusal, refusal.id > known, !voided.contains(refusal.id) else { return nil }
     return refusal
   }
 }

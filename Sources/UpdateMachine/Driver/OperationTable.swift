@@ -14,7 +14,8 @@
 
     case register(RequestID, as: ClientID)
     case poll(RequestID, after: Place, waits: Bool)
-    case push(PushRequest<Origin.Model.Change>, at: Place?)
+    case push(
+      PushRequest<Origin.Model.Change>, at: Place?, over: Origin.Model.Change.State?)
     case fetch(RequestID, PageRequest<Lists.Narrow, Lists.ID>)
     case release(Place.Log)
     case load
@@ -33,7 +34,7 @@
     var request: RequestID? {
       switch self {
       case .register(let id, _), .poll(let id, _, _), .fetch(let id, _), .read(let id, _): id
-      case .push(let push, _): push.id
+      case .push(let push, _, _): push.id
       case .release, .load, .save, .erase, .timer, .alarm, .departures: nil
       }
     }

@@ -60,6 +60,20 @@
       _ push: PushRequest<Model.Change>, at finger: Sync.Place?
     ) async throws(PushFailure) -> PushAnswer
 
+    /// As ``push(_:at:)``, with the confirmed state at the finger. It is for a server that runs no
+    /// mutations of ours and only stores what they have written: there the source runs them, over
+    /// this state, and the server takes their effect if nothing of it has changed since.
+    ///
+    /// This is what the library calls. By default it leaves the state out, and calls the other.
+    ///
+    /// - Parameters:
+    ///   - push: the mutations, their client, and the last refusal that is known.
+    ///   - finger: the place that the client is at; `nil`: it has none.
+    ///   - state: what ``SyncModel/state`` says at the finger; `nil`: there is no finger.
+    func push(
+      _ push: PushRequest<Model.Change>, at finger: Sync.Place?, over state: Model.Change.State?
+    ) async throws(PushFailure) -> PushAnswer
+
     /// Asks for some items of a list, or for one item by its ID. Several calls may be out at once,
     /// beside a register, a poll and a release. Like those, each should end soon when it is
     /// cancelled.
@@ -72,6 +86,15 @@
     func page(
       _ request: PageRequest<Model.Lists.Narrow, Model.Lists.ID>
     ) async throws(SyncFailure) -> Model.Lists.Page
+  }
+
+  extension SyncSource {
+    /// Leaves the state out: the server runs the mutations.
+    public func push(
+      _ push: PushRequest<Model.Change>, at finger: Sync.Place?, over state: Model.Change.State?
+    ) async throws(PushFailure) -> PushAnswer {
+      try await self.push(push, at: finger)
+    }
   }
 
   /// The source of a model that takes no changes: nothing is ever pushed.

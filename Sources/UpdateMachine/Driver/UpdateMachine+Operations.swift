@@ -26,11 +26,18 @@
           operations.add(.register(request, as: client.name ?? .nameless))
         case .poll(let request, let finger, let waits):
           operations.add(.poll(request, after: finger, waits: waits))
-        case .push(let push, let finger): operations.add(.push(push, at: finger))
+        case .push(let push, let finger):
+          operations.add(.push(push, at: finger, over: confirmedState(at: finger)))
         case .fetch(let id, let request): operations.add(.fetch(id, request))
         case .arm(let timer, let range): arm(timer, at: chance.draw(from: range))
         }
       }
+    }
+
+    /// The state at the finger of a push that is made now; `nil`: the push has no finger.
+    private func confirmedState(at finger: Place?) -> Change.State? {
+      guard finger != nil, case .model(let model) = client.holding else { return nil }
+      return model.state
     }
 
     private func arm(_ timer: TimerID, at moment: Moment) {
@@ -136,7 +143,8 @@
       case .register(let request, let name): await register(request, as: name, job)
       case .poll(let request, let finger, let waits):
         await poll(request, after: finger, waits: waits, job)
-      case .push(let push, let finger): await send(push, at: finger, job)
+      case .push(let push, let finger, let state):
+        await send(push, at: finger, over: state, job)
       case .fetch(let request, let page): await fetch(request, page, job)
       case .release(let log): await release(log, id)
       case .load: await load(id)
@@ -208,11 +216,12 @@
     }
 
     private nonisolated func send(
-      _ push: PushRequest<Change>, at finger: Place?, _ job: OperationTable<Origin>.Job
+      _ push: PushRequest<Change>, at finger: Place?, over state: Change.State?,
+      _ job: OperationTable<Origin>.Job
     ) async {
       guard !job.cancelled.isSet else { return }
       do throws(PushFailure) {
-        let answer = try await source.push(push, at: finger)
+        let answer = try await source.push(push, at: finger, over: state)
         await answered(job.id, .pushAnswered(push.id, answer))
       } catch {
         await fail(
