@@ -138,7 +138,7 @@ let package = Package(
       dependencies: [
         "EtcdSync", "HTTPSync", "LoopbackServer", "SyncProtocols", "TestSupport", "UpdateMachine",
       ],
-      exclude: ["Recorded.jsonl"], swiftSettings: strict),
+      exclude: ["Recorded.jsonl", "record.py"], swiftSettings: strict),
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [
