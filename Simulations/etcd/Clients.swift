@@ -46,7 +46,8 @@ final class Clients: Sendable {
     for client in 0..<count { Thread.detachNewThread { self.keep(client) } }
   }
 
-  /// Runs one process of a client after the other.
+  /// Runs one process of a client after the other, until the run is over. One that was killed just
+  /// before all had to finish has a successor, which finishes.
   private func keep(_ client: Int) {
     while true {
       do {
@@ -56,7 +57,6 @@ final class Clients: Sendable {
         ledger.note { $0.wrong.append("client \(client) cannot be started: \(error)") }
         return
       }
-      guard !state.withLock({ $0.isFinishing }) else { return }
     }
   }
 

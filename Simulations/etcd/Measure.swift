@@ -25,7 +25,7 @@ struct Measure {
     do {
       try processes.makeFolder()
       try cluster.start()
-      print("| what, with \(cluster.members.count) members | result | beside it |")
+      print("| what, members: \(cluster.members.count) | result | beside it |")
       print("| --- | --- | --- |")
       try await measureChanges()
       try await measureDelay()
@@ -94,9 +94,9 @@ struct Measure {
           }
           try await group.waitForAll()
         }
-        let who = clients == 1 ? "one client" : "eight clients"
+        let who = shares ? "eight clients, all of one key" : "eight clients, of different keys"
         tell(
-          "changes through \(who), \(shares ? "all of one key" : "each of keys of its own")",
+          "changes through \(clients == 1 ? "one client" : who)",
           "\(Measure.rate(clients * count, since: start)) a second", beside: bare)
       }
     }

@@ -77,11 +77,12 @@ import UpdateMachine
     #expect(connection == nil)
   }
 
-  @Test func `an empty line is no message, and does not begin the wait anew`() async throws {
+  /// Otherwise it would never end.
+  @Test(.timeLimit(.minutes(2)))
+  func `an empty line is no message, and does not begin the wait anew`() async throws {
     let exchange = EtcdExchange(limit: 10_000)
     exchange.began(EtcdExchange.Head(status: 200, type: "application/json"))
     let clock = SystemClock()
-    let start = clock.now
     let lines = Task {
       while !Task.isCancelled {
         exchange.received(Data("\n".utf8))
@@ -89,7 +90,6 @@ import UpdateMachine
       }
     }
     #expect(try await exchange.messageIfAny(within: .milliseconds(200)) == nil)
-    #expect(clock.now - start < .seconds(5))
     lines.cancel()
   }
 

@@ -222,7 +222,8 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
     let (exchange, header) = try await connection.open(member, request, within: span)
     do throws(EtcdFailure) {
       guard header.cluster == finger.cluster.number else { throw .foreign }
-      let asked = SystemClock().now
+      let clock = SystemClock()
+      let asked = clock.now
       let batch = try await check(finger, at: member, within: span)
       return (EtcdWatch(exchange: exchange, member: member, checkedAt: asked), batch)
     } catch {

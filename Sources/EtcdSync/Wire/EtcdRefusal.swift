@@ -62,8 +62,8 @@ enum EtcdRefusal: Hashable {
     case 3 where text == "request is too large": self = .tooLarge
     case 3 where text == "too many operations in txn request": self = .tooLarge
     case 12: self = .unimplemented
-    // Canceled, unknown, deadline exceeded, aborted, internal, unavailable, data loss. A member that
-    // is told to stop cancels what it has been asked.
+    // Canceled, unknown, deadline exceeded, aborted, internal, unavailable, data loss. A member
+    // that is told to stop cancels what it has been asked.
     case 1, 2, 4, 10, 13, 14, 15: self = .unavailable
     default: self = .other(code)
     }
