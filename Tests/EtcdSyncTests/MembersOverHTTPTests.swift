@@ -12,7 +12,7 @@ import Testing
 
   static let quick: EtcdSettings = {
     var settings = EtcdSettings()
-    settings.memberDeadline = .milliseconds(300)
+    settings.memberDeadline = .seconds(1)
     settings.deadline = .seconds(5)
     settings.silence = .milliseconds(200)
     return settings

@@ -237,10 +237,13 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
 
   // MARK: Push
 
-  /// Never called: the library passes the state, too.
+  /// Not to be called, and traps: no changes can be run without the state. The library passes it. A
+  /// source around this one passes it on.
   public func push(
     _ push: PushRequest<Model.Change>, at finger: EtcdFinger?
-  ) async throws(PushFailure) -> PushAnswer { .behind }
+  ) async throws(PushFailure) -> PushAnswer {
+    preconditionFailure("a source around an EtcdSource must implement push(_:at:over:)")
+  }
 
   /// Runs changes over the state, and writes what they have done.
   @concurrent
