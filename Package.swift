@@ -28,6 +28,7 @@ let package = Package(
     .library(name: "SyncProtocols", targets: ["SyncProtocols"]),
     .library(name: "HTTPSync", targets: ["HTTPSync"]),
     .library(name: "ZulipSync", targets: ["ZulipSync"]),
+    .library(name: "EtcdSync", targets: ["EtcdSync"]),
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
     .library(name: "LoopbackServer", targets: ["LoopbackServer"]),
     .library(name: "Simulator", targets: ["Simulator"]),
@@ -58,6 +59,9 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "counter", dependencies: ["UpdateMachine", "SyncProtocols"], swiftSettings: strict),
+    .executableTarget(
+      name: "todo", dependencies: ["UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
+      swiftSettings: strict),
     .target(name: "CDiskFaults", dependencies: ["CSQLite"]),
     .target(
       name: "Simulator", dependencies: ["UpdateMachine", "MessageSync", "SyncProtocols"],
@@ -93,6 +97,10 @@ let package = Package(
     .executableTarget(
       name: "crash", dependencies: ["UpdateMachine", "SyncProtocols", "SQLiteStore"],
       path: "Simulations/crash", swiftSettings: strict),
+    .executableTarget(
+      name: "soak",
+      dependencies: ["CAllocations", "UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
+      path: "Simulations/etcd", swiftSettings: strict),
     .target(name: "CAllocations", path: "Simulations/Benchmarks/CAllocations"),
     .executableTarget(
       name: "Benchmarks",
@@ -133,7 +141,7 @@ let package = Package(
       dependencies: [
         "EtcdSync", "HTTPSync", "LoopbackServer", "SyncProtocols", "TestSupport", "UpdateMachine",
       ],
-      exclude: ["Recorded.jsonl"], swiftSettings: strict),
+      exclude: ["Recorded.jsonl", "record.py"], swiftSettings: strict),
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [
@@ -147,6 +155,10 @@ let package = Package(
     .testTarget(
       name: "FollowTests",
       dependencies: ["follow", "LoopbackServer", "MessageSync", "UpdateMachine", "ZulipSync"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TodoTests",
+      dependencies: ["todo", "EtcdSync", "SyncProtocols", "TestSupport", "UpdateMachine"],
       swiftSettings: strict),
     .testTarget(
       name: "SimulatorTests",

@@ -65,6 +65,7 @@ extension Follower {
     case .topicTooLong(let limit): "the topic has more than \(limit) characters"
     case .noChannel: "there is no such channel, or you cannot see it"
     case .archivedChannel: "the channel is archived"
+    case .noRecipients: "it goes to nobody"
     case .deactivated(let user): "user \(user) is deactivated"
     case .draftGone, .draftExists, .draftsOff: "drafts are not sent"
     }

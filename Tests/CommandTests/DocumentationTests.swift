@@ -96,8 +96,8 @@ import UpdateMachine
 
   @Test func `every library has a landing page, and each article is reached from it`() throws {
     for module in [
-      "UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync", "SQLiteStore",
-      "LoopbackServer", "Simulator",
+      "UpdateMachine", "MessageSync", "SyncProtocols", "HTTPSync", "ZulipSync", "EtcdSync",
+      "SQLiteStore", "LoopbackServer", "Simulator",
     ] {
       let folder = "Sources/\(module)/\(module).docc/"
       let landing = try text("\(folder)\(module).md")

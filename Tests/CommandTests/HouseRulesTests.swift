@@ -69,6 +69,21 @@ import Testing
     #expect(found.filter { !$0.hasPrefix(".") && !expected.contains($0) }.sorted() == [])
   }
 
+  /// On a Mac's disk they would be one.
+  @Test func `no two files or folders have names that differ only in capitals`() {
+    var names: [String: String] = [:]
+    var offences: [String] = []
+    for path in repository.paths {
+      var name = ""
+      for part in path.split(separator: "/") {
+        name += "/\(part)"
+        let known = names.updateValue(name, forKey: name.lowercased()) ?? name
+        if known != name { offences.append("\(known) and \(name)") }
+      }
+    }
+    #expect(offences == [])
+  }
+
   @Test func `no file names a place outside the repository`() {
     let places = ["../" + "shared", "/" + "work/"].map { Data($0.utf8) }
     let offences = repository.paths.filter { path in

@@ -182,6 +182,32 @@ struct RaceCheckTests {
     #expect(recording.report.differences.contains { $0.expected == "7/c" && $0.found == "7/b" })
   }
 
+  /// Which stale copies are left at the end of the recorded order, and whether they excuse.
+  private func contradictions(_ recording: SmallRecording) throws -> [MessageID: Bool] {
+    let session = try #require(MessageSessions(recording.messages).sessions.first)
+    let race = MessageRace(MessageTruth(session), session.narrows, atMost: 1)
+    var found: [MessageID: Bool] = [:]
+    MessageTree([race][...]).play(
+      while: { true },
+      ended: { run, _, _ in found = run.stale.mapValues(\.isContradicted) })
+    return found
+  }
+
+  @Test func `a stale copy excuses only until a page contradicts it, or after an event`() throws {
+    var recording = try SmallRecording(following: [7])
+    try recording.poll(SmallRecording.sent(5, in: 7, "a", event: 0))
+    try recording.poll(SmallRecording.moved(5, in: 7, "a", to: "b", at: 100, event: 1))
+    try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "a")])
+    try recording.poll()
+    #expect(try contradictions(recording) == [MessageID(5): false])
+    try recording.page([("channel", 7)], [SmallRecording.message(5, in: 7, "b", edited: 100)])
+    try recording.poll()
+    #expect(try contradictions(recording) == [MessageID(5): true])
+    // An event ends the second reading that would mend the copy.
+    try recording.poll(SmallRecording.starred(5, event: 2))
+    #expect(try contradictions(recording) == [MessageID(5): false])
+  }
+
   // MARK: Second readings
 
   @Test func `a second reading mends what a stale copy left`() throws {

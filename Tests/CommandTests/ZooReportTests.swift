@@ -183,20 +183,6 @@ struct ZooReportTests {
     }
   }
 
-  @Test func `every mutant that ships applies to the sources as they are`() throws {
-    let root = Repository().root
-    let arguments = try Arguments(
-      ["--package-path", root.path], options: ZooOptions.names, flags: ZooOptions.flags)
-    let mutants = try ZooOptions(arguments).mutants()
-    for file in Set(mutants.flatMap(\.hunks).map(\.file)) {
-      let text = try String(contentsOf: root.appending(path: file), encoding: .utf8)
-      var schemata = try Schemata(file: file, text: text)
-      for mutant in mutants { try schemata.add(mutant) }
-      #expect(schemata.woven().contains("Zoo.mutant"))
-    }
-    #expect(Set(mutants.map { Schemata.number(of: $0.name) }).count == mutants.count)
-  }
-
   @Test func `a run until the first failure reports how it was found and shrunk`() throws {
     let ran = CommandRun(
       "run --plant lost-event --until-failure --json --jobs 1 --seeds 1000000 --seconds 60")

@@ -227,12 +227,82 @@ import UpdateMachine
       try EtcdBatch(events, header, prefix: CheckTests.app, after: finger))
     #expect(batch.through == 5)
     #expect(batch.events.map(\.isNew) == [false, false, true])
-    guard case .next(let next, first: 0, isComplete: true) = EtcdLog.advance(finger, over: batch)
+    guard case .next(let next, first: 0, isComplete: false) = EtcdLog.advance(finger, over: batch)
+    else {
+      Issue.record("does not follow, or claims that nothing is missing")
+      return
+    }
+    #expect(next.marks.count == 2)
+  }
+
+  @Test func `numbers that no sum can be made with are refused`() throws {
+    let most = Int64.max
+    for text in [
+      #"{"cluster_id":"1","revision":"\#(most)","raft_term":"2"}"#
+    ] {
+      let fields = try EtcdFields(body: Array(text.utf8))
+      #expect(throws: EtcdWireError.self) { try EtcdHeader(fields) }
+    }
+    let pair = #"{"key":"YQ==","create_revision":"1","mod_revision":"\#(most)"}"#
+    let fields = try EtcdFields(body: Array(pair.utf8))
+    #expect(throws: EtcdWireError.self) { try EtcdKeyValue(fields) }
+    var finger = try CheckTests.finger()
+    finger.marks.lastModified = most
+    #expect(throws: StoredFormError.self) { try EtcdFinger(storedBytes: finger.storedBytes) }
+  }
+
+  @Test func `a page that is too large is asked for in halves`() {
+    var pages = EtcdPages(prefix: CheckTests.app, limit: 5)
+    var limits: [Int64] = []
+    while pages.shrink() { limits.append(pages.request.limit) }
+    #expect(limits == [2, 1])
+  }
+
+  @Test func `a model that knows nothing of the library's own keys hears of none`() throws {
+    var batch = try #require(
+      try EtcdBatch(
+        [
+          EtcdWatchMessage.Event(
+            isDeletion: false,
+            pair: EtcdKeyValue(
+              key: CheckTests.app + EtcdKey.record(of: ClientID(7)).bytes, created: 5, modified: 5))
+        ], EtcdHeader(cluster: 1, revision: 5, term: 2), prefix: CheckTests.app,
+        after: try CheckTests.finger()))
+    #expect(batch.count == 1 && batch.event(at: 0) != nil)
+    batch.hidesReserved = true
+    #expect(batch.count == 1 && batch.event(at: 0) == nil)
+  }
+
+  /// A watch is opened before the member is asked what is new, and then the client is further.
+  @Test func `what a watch says again, beside what is new, is left out`() throws {
+    let before = try CheckTests.finger()
+    guard
+      case .events(var header, let events) = try Recording.named(
+        "watch: one revision, three events"
+      ).messages().last
+    else {
+      Issue.record("no events")
+      return
+    }
+    let known = try #require(
+      try EtcdBatch(events, header, prefix: CheckTests.app, after: before))
+    guard case .next(let finger, _, _) = EtcdLog.advance(before, over: known) else {
+      Issue.record("does not follow")
+      return
+    }
+    var next = try #require(events.last)
+    next.pair.modified = 7
+    header.revision = 7
+    let batch = try #require(
+      try EtcdBatch(events + [next], header, prefix: CheckTests.app, after: finger))
+    #expect(batch.events.map(\.event.revision) == [7])
+    guard case .next(let end, first: 0, isComplete: true) = EtcdLog.advance(finger, over: batch)
     else {
       Issue.record("does not follow")
       return
     }
-    #expect(next.marks.count == 2)
+    #expect(end.revision == 7)
+    #expect(try EtcdBatch(events, header, prefix: CheckTests.app, after: end) == nil)
   }
 
   static func lists(_ then: [String], _ now: [String]) -> EtcdTransactionAnswer {

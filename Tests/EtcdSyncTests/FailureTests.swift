@@ -35,6 +35,90 @@ import UpdateMachine
     }
   }
 
+  @Test func `a member that is told to stop is passed over`() {
+    let stopped = EtcdRefusal(code: 1, message: "grpc: the client connection is closing")
+    #expect(stopped == .unavailable)
+    #expect(
+      EtcdRefusal(cancelReason: "rpc error: code = Canceled desc = grpc: closing") == .unavailable)
+  }
+
+  @Test func `what etcd refuses it has not done`() {
+    for refusal in [EtcdRefusal.compacted, .future, .noToken, .denied, .busy, .tooLarge] {
+      #expect(EtcdFailure(refusal).isUndone)
+    }
+    for refusal in [EtcdRefusal.unavailable, .other(5)] { #expect(!EtcdFailure(refusal).isUndone) }
+    #expect(!EtcdFailure(.unreachable, .broken).isUndone)
+  }
+
+  // MARK: Requests
+
+  /// An exchange that keeps its connection would keep it, and all that was sent, for ever.
+  @Test(arguments: ["whole", "timed out", "cancelled before", "refused"])
+  func `the end of a request lets go of its connection`(end: String) async {
+    final class Connection: Sendable {}
+    let exchange = EtcdExchange(limit: 100)
+    weak var connection: Connection?
+    do {
+      let opened = Connection()
+      connection = opened
+      if end == "cancelled before" { exchange.end(.cancelled) }
+      exchange.begin { _ = opened }
+    }
+    switch end {
+    case "whole":
+      exchange.received(Data("{}".utf8))
+      exchange.completed(nil, hasLeft: true)
+      #expect(await exchange.whole(within: .seconds(5)).body == Data("{}".utf8))
+      #expect(exchange.rest.isEmpty)
+    case "timed out": _ = await exchange.whole(within: .milliseconds(1))
+    case "refused": exchange.completed(.cannotConnectToHost, hasLeft: false)
+    default: break
+    }
+    #expect(connection == nil)
+  }
+
+  /// Otherwise it would never end.
+  @Test(.timeLimit(.minutes(2)))
+  func `an empty line is no message, and does not begin the wait anew`() async throws {
+    let exchange = EtcdExchange(limit: 10_000)
+    exchange.began(EtcdExchange.Head(status: 200, type: "application/json"))
+    let clock = SystemClock()
+    let lines = Task {
+      while !Task.isCancelled {
+        exchange.received(Data("\n".utf8))
+        try await clock.sleep(until: clock.now + .milliseconds(20))
+      }
+    }
+    #expect(try await exchange.messageIfAny(within: .milliseconds(200)) == nil)
+    lines.cancel()
+  }
+
+  @Test func `lines are read one by one, from what has come and from what comes`() async {
+    let exchange = EtcdExchange(limit: 100_000)
+    var expected: [String] = []
+    var found: [String] = []
+    for round in 0..<50 {
+      for number in 0..<20 {
+        expected.append("line \(round) \(number)")
+        exchange.received(Data("line \(round) \(number)\n".utf8))
+      }
+      exchange.received(Data("half".utf8))
+      for _ in 0..<(round == 49 ? 20 : 15) {
+        if case .line(let line) = await exchange.line(within: .seconds(5)) {
+          found.append(String(decoding: line, as: UTF8.self))
+        }
+      }
+      exchange.received(Data(" of it\n".utf8))
+      expected.append("half of it")
+    }
+    exchange.completed(nil, hasLeft: true)
+    while case .line(let line) = await exchange.line(within: .seconds(5)) {
+      found.append(String(decoding: line, as: UTF8.self))
+    }
+    #expect(found == expected)
+    #expect(exchange.isOver && exchange.rest.isEmpty)
+  }
+
   // MARK: Addresses
 
   @Test(

@@ -1,4 +1,5 @@
 import SyncProtocols
+import TestSupport
 import Testing
 import UpdateMachine
 
@@ -183,6 +184,28 @@ struct FollowOverHTTPTests {
       try await connection.put("other", "1")
       waiting.cancel()
       await #expect(throws: SyncFailure.self) { try await waiting.value }
+    }
+  }
+
+  /// A client asks for news less often than that, by its default pace.
+  @Test func `a client keeps up with twenty changes a second`() async throws {
+    try await EtcdProcess.serving { etcd in
+      let connection = try EtcdConnection(to: [etcd.address])
+      let source = try FollowOverHTTPTests.source(connection)
+      let machine = UpdateMachine(source: source, store: MemoryStore())
+      let running = Task { await machine.run() }
+      try await machine.shows { $0.isEmpty }
+      let clock = SystemClock()
+      let start = clock.now
+      for number in 1...80 {
+        try await connection.put("app/a", "\(number)")
+        try await clock.sleep(until: start + .milliseconds(50 * Int64(number)))
+      }
+      let end = clock.now
+      try await machine.shows { $0["a"]?.text == "80" }
+      #expect(clock.now - end < .seconds(8))
+      await machine.stop()
+      await running.value
     }
   }
 

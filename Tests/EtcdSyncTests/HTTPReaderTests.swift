@@ -47,6 +47,15 @@ import Testing
       try HTTPReaderTests.parts(text, by: size) == [.head(head), .body(Array("{}".utf8)), .end])
   }
 
+  @Test func `spaces around a field's value are not part of it`() throws {
+    let text = "HTTP/1.1 200 OK\r\nContent-Length: \t 2 \r\nContent-Length: 2\r\n\r\n{}"
+    #expect(
+      try HTTPReaderTests.parts(text, by: 9)
+        == [.head(EtcdExchange.Head(status: 200)), .body(Array("{}".utf8)), .end])
+    let two = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"
+    #expect(throws: EtcdHTTPReader.Malformed.self) { try HTTPReaderTests.parts(two, by: 1000) }
+  }
+
   @Test func `a body without a length ends with its connection, and no other does`() throws {
     var reader = EtcdHTTPReader()
     _ = try reader.take(Array("HTTP/1.0 200 OK\r\n\r\n{".utf8))

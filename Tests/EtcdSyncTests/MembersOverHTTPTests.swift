@@ -12,7 +12,7 @@ import Testing
 
   static let quick: EtcdSettings = {
     var settings = EtcdSettings()
-    settings.memberDeadline = .milliseconds(300)
+    settings.memberDeadline = .seconds(1)
     settings.deadline = .seconds(5)
     settings.silence = .milliseconds(200)
     return settings
@@ -238,6 +238,23 @@ import Testing
     }
   }
 
+  /// Ten messages have come, and one poll takes them.
+  @Test func `a client that asks slowly takes all that has come`() async throws {
+    let messages = (5...14).map { revision in
+      """
+      {"result":{"header":\(MembersOverHTTPTests.header.replacing("\"4\"", with: "\"\(revision)\"")),\
+      "events":[{"kv":{"key":"YXBwL2E=","create_revision":"2","mod_revision":"\(revision)"}}]}}\n
+      """
+    }
+    try await MembersOverHTTPTests.members([
+      MembersOverHTTPTests.member(MembersOverHTTPTests.created + messages.joined())
+    ]) { source, _ in
+      let batch = try await MembersOverHTTPTests.batch(source, waits: true)
+      #expect(batch.through == 14 && batch.events.count == 10)
+      #expect(batch.isCurrent)
+    }
+  }
+
   @Test(arguments: [
     ("quorum lost: watch that wants a leader", SyncFailure.serverFault),
     ("watch: compacted", .expired),
@@ -281,6 +298,56 @@ import Testing
       await source.release(EtcdClusterID(1))
       _ = await servers[0].counters(within: .seconds(10)) { $0.open == 0 }
       #expect(servers[0].counters.open == 0)
+    }
+  }
+
+  /// A member that has the push, and says nothing, may yet run it. What another member says of the
+  /// present is then no promise.
+  @Test(arguments: [true, false])
+  func `a push that another member may have is not said to be undone`(
+    takesPush: Bool
+  ) async throws {
+    let failed = Response.json("{\"header\":\(MembersOverHTTPTests.header),\"responses\":[{}]}")
+    let first: LoopbackServer.Answer = { request in
+      let isPush = String(decoding: request.body, as: UTF8.self).contains("put")
+      return isPush == takesPush
+        ? await MembersOverHTTPTests.silent(request) : MembersOverHTTPTests.check()
+    }
+    let second: LoopbackServer.Answer = { request in
+      let isPush = String(decoding: request.body, as: UTF8.self).contains("put")
+      return isPush ? failed : MembersOverHTTPTests.check()
+    }
+    let finger = try CheckTests.finger()
+    let servers = [try LoopbackServer(answer: first), try LoopbackServer(answer: second)]
+    let connection = try EtcdConnection(
+      to: servers.map(\.address), settings: MembersOverHTTPTests.quick)
+    let source = try EtcdSource(connection, prefix: "app/", for: Chores.self)
+    let answer: Result<PushAnswer, PushFailure>
+    do throws(PushFailure) {
+      answer = .success(
+        try await source.push(.of(.count("n"), client: 1), at: finger, over: EtcdView()))
+    } catch {
+      answer = .failure(error)
+    }
+    #expect(answer == (takesPush ? .failure(PushFailure(.serverFault)) : .success(.behind)))
+    for server in servers { await server.stop() }
+  }
+
+  /// Neither a closed port nor a check without an answer has the push.
+  @Test func `a push that was not sent has not left`() async throws {
+    let server = try LoopbackServer(answer: MembersOverHTTPTests.silent)
+    var settings = MembersOverHTTPTests.quick
+    settings.deadline = .milliseconds(300)
+    let finger = try CheckTests.finger()
+    for isClosed in [false, true] {
+      if isClosed { await server.stop() }
+      let connection = try EtcdConnection(to: [server.address], settings: settings)
+      let source = try EtcdSource(connection, prefix: "app/", for: Chores.self)
+      await #expect(
+        throws: PushFailure(isClosed ? .unreachable : .timedOut, hasLeft: false)
+      ) {
+        try await source.push(.of(.count("n"), client: 1), at: finger, over: EtcdView())
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
 import SyncProtocols
+import TestSupport
 import Testing
 
 @testable import EtcdSync

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EtcdSync
 
-/// What a real etcd answered, as `Tests/Etcd/record.py` has written it down.
+/// What a real etcd answered, as `Tests/EtcdSyncTests/record.py` has written it down.
 struct Recording: Sendable {
   /// One request and its answer.
   struct Exchange: Decodable, Sendable {

@@ -38,7 +38,8 @@ import UpdateMachine
     #expect(try Self.refusal(.channel(ChannelID(6), topic: "a"), "hi") == .noChannel)
     #expect(try Self.refusal(.channel(ChannelID(5), topic: "a"), "hi") == .archivedChannel)
     #expect(try Self.refusal(.direct([UserID(8)]), "hi") == nil)
-    #expect(try Self.refusal(.direct([]), "hi") == nil, "a note to oneself")
+    #expect(try Self.refusal(.direct([UserID(7)]), "hi") == nil, "a note to oneself")
+    #expect(try Self.refusal(.direct([]), "hi") == .noRecipients)
     #expect(try Self.refusal(.direct([UserID(8), UserID(9)]), "hi") == .deactivated(UserID(9)))
   }
 

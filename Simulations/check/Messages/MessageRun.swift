@@ -35,6 +35,10 @@ struct MessageRun {
     var message: MessageTruth.Shown
     /// The line of the page that brought it.
     var line: Int
+    /// Whether a later page has brought a copy that is not stale, and no event has named the
+    /// message since that page's fetch began. Then the second reading mends it, and nothing is
+    /// excused any more. An event ends such a contradiction.
+    var isContradicted = false
   }
 
   private struct Fetch {
@@ -119,7 +123,9 @@ struct MessageRun {
     let narrow = race.truth.session.pages[index].request.narrow
     let unheld = race.truth.stale[index]?.filter { store[$0] == nil } ?? []
     switch store.take(race.truth.session.pages[index].page, for: fetch) {
-    case .taken: taken.insert(place)
+    case .taken:
+      taken.insert(place)
+      contradict(by: index, begunAfter: first, polls: last)
     case .shown: if let narrow { shown.insert(narrow) }
     case .absorbed: if let narrow { givenUp.insert(narrow) }
     case .malformed: malformed.append(line(of: index))
@@ -133,6 +139,19 @@ struct MessageRun {
         copy = copy?.after(event.event, message.id, for: race.truth.session.reader)
       }
       stale[message.id] = copy
+    }
+  }
+
+  /// Notes which stale copies a page has contradicted.
+  private mutating func contradict(by index: Int, begunAfter first: Int, polls last: Int) {
+    if stale.isEmpty { return }
+    let old = race.truth.stale[index] ?? []
+    for message in race.truth.session.pages[index].page.messages
+    where stale[message.id] != nil && !old.contains(message.id) {
+      let isNamed = race.events[first..<last].joined().contains {
+        $0.named?.contains(message.id) ?? true
+      }
+      if !isNamed { stale[message.id]?.isContradicted = true }
     }
   }
 

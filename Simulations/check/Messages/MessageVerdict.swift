@@ -92,7 +92,7 @@ struct MessageVerdict {
       if run.race.lists.count == 1 || compared.insert(id).inserted { compare(run, id, expected) }
       return
     }
-    if let copy = run.stale[id],
+    if let copy = run.stale[id], !copy.isContradicted,
       expected.narrow.verdict(on: PartialMessage(copy.message)) == (isListed ? .yes : .no)
     {
       stale[id] = copy.line
@@ -162,7 +162,7 @@ struct MessageVerdict {
     let doubt = run.store.doubt(about: id).union(.outsideFeed)
     if found.isSame(as: shown, but: doubt) { return }
     let wrong = KnowledgeRules.wrongFields(of: found, among: [shown], .init(flags: doubt))
-    if !wrong.isEmpty, let copy = run.stale[id],
+    if !wrong.isEmpty, let copy = run.stale[id], !copy.isContradicted,
       KnowledgeRules.wrongFields(of: found, among: [shown, copy.message], .init(flags: doubt))
         .isEmpty
     {

@@ -124,7 +124,9 @@ struct ScratchPackage {
   /// The files that the command is built from, as paths within the package.
   private func files() throws -> [String] {
     var files = ["Package.swift"]
-    let ours = ["simulate", "check", "crash", "serve", "zulip", "Benchmarks", "Recordings"].map {
+    let ours = [
+      "simulate", "check", "crash", "etcd", "serve", "zulip", "Benchmarks", "Recordings",
+    ].map {
       "Simulations/\($0)"
     }
     let tests = hasTests ? (UnitTests.folders + [UnitTests.support]).map { "Tests/\($0)" } : []

@@ -86,6 +86,7 @@ extension Simulate {
       for mutant in drawn ?? [] { console.out("\(mutant.name)\n\(mutant.difference)\n") }
       return .success
     }
+    try requireRelease()
     let copy = try CompiledBugs(drawn ?? [], mutants, equivalents, files, package, console)
     if Interrupt.wasAsked { return .interrupted }
     var code = ExitCode.success
@@ -103,6 +104,14 @@ extension Simulate {
       if other != .success { code = other }
     }
     return code
+  }
+
+  /// Traces are compared with the copy's, which is built in release. There the optimiser leaves out
+  /// jobs of real actors.
+  private static func requireRelease() throws(UsageError) {
+    #if DEBUG
+      throw UsageError(message: "built in debug. Type: swift run -c release simulate zoo")
+    #endif
   }
 
   private static func listed(_ mutant: Mutant) -> String {

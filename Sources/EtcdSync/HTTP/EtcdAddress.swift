@@ -13,7 +13,7 @@ import Foundation
 ///
 /// On Linux only `http` is supported, because FoundationNetworking traps on an answer that ends
 /// with trailers (Swift 6.3.1), and etcd ends each refusal so. A program on the same computer that
-/// passes requests on over TLS helps (stunnel, or `etcd grpc-proxy`).
+/// passes requests on over TLS helps, such as stunnel.
 public struct EtcdAddress: Hashable, Sendable {
   /// "https://etcd-1.example.org:2379", "http://127.0.0.1:2379".
   public let text: String

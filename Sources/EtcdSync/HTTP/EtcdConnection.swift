@@ -69,7 +69,13 @@ public final class EtcdConnection: Sendable {
   /// - Parameter ask: asks a member, within a time for each request.
   func first<Value>(
     _ ask: (EtcdAddress, TimeSpan) async throws(EtcdFailure) -> Value
-  ) async throws(EtcdFailure) -> Value {
+  ) async throws(EtcdFailure) -> Value { try await firstOfAll(ask).value }
+
+  /// The same, and whether a member that was asked in vain may have received the request: it may
+  /// yet do what it was asked.
+  func firstOfAll<Value>(
+    _ ask: (EtcdAddress, TimeSpan) async throws(EtcdFailure) -> Value
+  ) async throws(EtcdFailure) -> (value: Value, isWithOthers: Bool) {
     var failures: [EtcdFailure] = []
     let start = shared.preferred
     for offset in members.indices {
@@ -80,12 +86,16 @@ public final class EtcdConnection: Sendable {
           members[index],
           isLast ? settings.deadline : min(settings.memberDeadline, settings.deadline))
         shared.prefer(index)
-        return value
+        return (value, failures.contains(where: \.hasLeft))
       } catch {
         // Should the whole be given up, the next try does not begin with the same member.
         if error.isOfMember || Task.isCancelled { shared.prefer((index + 1) % members.count) }
         if Task.isCancelled { throw .cancelled }
-        guard error.isOfMember else { throw error }
+        guard error.isOfMember else {
+          var error = error
+          error.hasLeft = error.hasLeft || failures.contains(where: \.hasLeft)
+          throw error
+        }
         failures.append(error)
       }
     }
@@ -178,18 +188,23 @@ public final class EtcdConnection: Sendable {
     let body: JSONValue = [
       "name": .string(login.user), "password": .string(login.password),
     ]
+    var session = EtcdShared.Session.notNeeded
     do throws(EtcdFailure) {
       let fields = try await send(
         member, "/v3/auth/authenticate", body, token: nil, within: span)
       guard let token = try? fields.text("token"), !token.isEmpty,
         token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
       else { throw EtcdFailure(EtcdWireError(field: "token")) }
-      shared.keep(.token(token))
+      session = .token(token)
     } catch {
-      guard error.reason == .refused(.authIsOff) else { throw error }
-      shared.keep(.notNeeded)
+      guard error.reason == .refused(.authIsOff) else {
+        var error = error
+        error.hasLeft = false  // The request itself was not sent.
+        throw error
+      }
     }
-    return shared.session
+    shared.keep(session)
+    return session
   }
 }
 
@@ -240,8 +255,11 @@ extension EtcdExchange {
 
   /// Waits for the next message of a watch; `nil`: none has come. Throws if the watch is over.
   func messageIfAny(within span: TimeSpan) async throws(EtcdFailure) -> EtcdWatchMessage? {
+    let clock = SystemClock()
+    let end = clock.now + span
     while true {
-      switch await line(within: span) {
+      // An empty line is no message, and does not begin the wait anew.
+      switch await line(within: end - clock.now) {
       case .line(let data):
         if let head = beginning, head.status != 200 || !head.isJSON {
           _ = try EtcdFailure.fields(of: head, data, .whole)

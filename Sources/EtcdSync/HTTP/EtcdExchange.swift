@@ -47,7 +47,10 @@ final class EtcdExchange: @unchecked Sendable {
   private let limit: Int
   private var head: Head?
   private var buffer = Data()
-  /// How much of the buffer has no line's end in it.
+  /// How much of the buffer was read. It is removed now and then, so that a line costs no more than
+  /// its length.
+  private var taken = 0
+  /// How much of what is unread has no line's end in it.
   private var searched = 0
   private var ending: Ending?
   /// Wakes the task that reads.
@@ -62,8 +65,16 @@ final class EtcdExchange: @unchecked Sendable {
   /// - Parameter limit: the most bytes that are kept unread.
   init(limit: Int) { self.limit = limit }
 
-  /// - Parameter cancel: closes the connection; called once at most.
-  func begin(_ cancel: @escaping @Sendable () -> Void) { lock.withLock { self.cancel = cancel } }
+  /// - Parameter cancel: closes the connection; called once at most. It is given up at the end, and
+  ///   with it the connection.
+  func begin(_ cancel: @escaping @Sendable () -> Void) {
+    let isOver = lock.withLock {
+      guard ending == nil else { return true }
+      self.cancel = cancel
+      return false
+    }
+    if isOver { cancel() }
+  }
 
   // MARK: Reading
 
@@ -72,7 +83,10 @@ final class EtcdExchange: @unchecked Sendable {
   func whole(within span: TimeSpan) async -> (head: Head?, body: Data, ending: Ending) {
     let isOver = await wait(within: span) { $0.ending != nil }
     if !isOver { end(Task.isCancelled ? .cancelled : .failed(.timedOut, hasLeft: true)) }
-    return lock.withLock { (head, buffer, ending ?? .cancelled) }
+    return lock.withLock {
+      defer { buffer = Data() }
+      return (head, buffer, ending ?? .cancelled)
+    }
   }
 
   /// Waits for the next line, without its end. An answer's rest is a line, too.
@@ -88,28 +102,37 @@ final class EtcdExchange: @unchecked Sendable {
   /// Whether nothing more comes, and nothing is left to read.
   var isOver: Bool { lock.withLock { ending != nil && !hasLine() } }
 
+  /// Whether a line can be read without waiting.
+  var hasLineNow: Bool { lock.withLock { hasLine() } }
+
+  /// Whether nothing more comes. Lines may be left to read.
+  var hasEnded: Bool { lock.withLock { ending != nil } }
+
   /// What is known of the answer's beginning.
   var beginning: Head? { lock.withLock { head } }
 
   /// The rest of an answer that is no stream.
-  var rest: Data { lock.withLock { buffer } }
+  var rest: Data { lock.withLock { Data(buffer[taken...]) } }
 
   private func hasLine() -> Bool {
-    let start = buffer.startIndex
-    if let index = buffer[(start + searched)...].firstIndex(of: UInt8(ascii: "\n")) {
-      searched = index - start
+    if let index = buffer[(taken + searched)...].firstIndex(of: UInt8(ascii: "\n")) {
+      searched = index - taken
       return true
     }
-    searched = buffer.count
+    searched = buffer.count - taken
     return false
   }
 
   /// Only if there is one.
   private func takeLine() -> Data {
-    let end = buffer.startIndex + searched
-    let line = Data(buffer[buffer.startIndex..<end])
-    buffer = Data(buffer[(end + 1)...])
+    let end = taken + searched
+    let line = Data(buffer[taken..<end])
+    taken = end + 1
     searched = 0
+    if taken > buffer.count / 2 {
+      buffer = Data(buffer[taken...])
+      taken = 0
+    }
     return line
   }
 
@@ -162,6 +185,7 @@ final class EtcdExchange: @unchecked Sendable {
     let cancel: (@Sendable () -> Void)? = lock.withLock {
       guard self.ending == nil else { return nil }
       self.ending = ending
+      defer { self.cancel = nil }
       return self.cancel
     }
     cancel?()
@@ -175,7 +199,7 @@ final class EtcdExchange: @unchecked Sendable {
   func received(_ data: Data) {
     let isTooLarge = lock.withLock {
       guard ending == nil else { return false }
-      guard data.count <= limit - buffer.count else { return true }
+      guard data.count <= limit - (buffer.count - taken) else { return true }
       buffer.append(data)
       return false
     }
@@ -190,6 +214,7 @@ final class EtcdExchange: @unchecked Sendable {
     lock.withLock {
       guard ending == nil else { return }
       ending = error.map { .failed($0, hasLeft: hasLeft) } ?? .whole
+      cancel = nil
     }
     wake()
   }

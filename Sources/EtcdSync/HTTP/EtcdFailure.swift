@@ -43,6 +43,18 @@ struct EtcdFailure: Error, Hashable {
     self.hasLeft = hasLeft
   }
 
+  /// Whether etcd says that it has done nothing of what it was asked.
+  var isUndone: Bool {
+    switch reason {
+    case .refused(.compacted), .refused(.future), .refused(.noToken), .refused(.wrongPassword),
+      .refused(.authIsOff), .refused(.denied), .refused(.busy), .refused(.tooLarge),
+      .refused(.unimplemented):
+      true
+    case .refused(.unavailable), .refused(.other): false
+    case .cancelled, .timedOut, .broken, .notEtcd, .tooLarge, .malformed, .foreign, .expired: false
+    }
+  }
+
   /// Whether another member may do better.
   var isOfMember: Bool {
     switch reason {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Reads one HTTP/1.1 answer as its bytes come. A plain value.
 ///
 /// It knows what etcd sends: a length, chunks with trailers after the last one, or a body that ends
@@ -125,8 +127,10 @@ struct EtcdHTTPReader {
       guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else {
         throw Malformed()
       }
-      let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-      fields[line[..<colon].lowercased()] = String(value)
+      let name = line[..<colon].lowercased()
+      let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+      let former = fields.updateValue(value, forKey: name)
+      if name == "content-length", let former, former != value { throw Malformed() }
     }
     parts.append(
       .head(

@@ -175,6 +175,8 @@ final class EtcdSocket: @unchecked Sendable {
   private func read() {
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     while !isOver {
+      // What closes the connection waits for this queue.
+      guard !exchange.hasEnded else { return close() }
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe recv(descriptor, $0.baseAddress, $0.count, 0)
       }

@@ -60,8 +60,14 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
       var pages = EtcdPages(prefix: prefix, limit: connection.settings.pageCount)
       repeat {
         let request = pages.request
-        let fields = try await connection.first { (member, span) throws(EtcdFailure) in
-          try await connection.ask(member, "/v3/kv/range", request.json, within: span)
+        let fields: EtcdFields
+        do throws(EtcdFailure) {
+          fields = try await connection.first { (member, span) throws(EtcdFailure) in
+            try await connection.ask(member, "/v3/kv/range", request.json, within: span)
+          }
+        } catch {
+          guard error.reason == .tooLarge, pages.shrink() else { throw error }
+          continue
         }
         try EtcdFailure.reading { () throws(EtcdWireError) in
           try pages.take(try EtcdRangeAnswer(fields))
@@ -80,7 +86,10 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
   /// until an administrator says otherwise; a year stands for that.
   private var terms: ServerTerms {
     let settings = connection.settings
-    let long = settings.silence + settings.memberDeadline * Int64(connection.members.count)
+    // First a watch is opened and checked. Each takes the last member's time at most.
+    let long =
+      settings.silence + settings.memberDeadline * Int64(connection.members.count)
+      + settings.deadline * 2
     return ServerTerms(
       longDeadline: long + .seconds(10), lifetime: .seconds(365 * 86_400),
       cadence: cadence == .waits ? .waits : .pushed)
@@ -93,7 +102,9 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
     after finger: EtcdFinger, waits: Bool
   ) async throws(SyncFailure) -> EtcdBatch {
     do throws(EtcdFailure) {
-      return waits ? try await news(after: finger) : try await check(finger)
+      var batch = waits ? try await news(after: finger) : try await check(finger)
+      batch.hidesReserved = !Model.Change.isPossible
+      return batch
     } catch {
       throw error.failure
     }
@@ -148,38 +159,57 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
 
   /// Waits for something to happen, on a watch that goes on from one poll to the next.
   private func news(after finger: EtcdFinger) async throws(EtcdFailure) -> EtcdBatch {
-    let watch: EtcdWatch
-    if let kept = memory.takeWatch(at: finger.revision) {
+    let settings = connection.settings
+    let clock = SystemClock()
+    var watch: EtcdWatch
+    // However much a watch says, its member is asked now and then whether it is level.
+    if let kept = memory.takeWatch(
+      at: finger.revision, checkedAfter: clock.now - settings.silence)
+    {
       watch = kept
     } else {
       let (opened, batch) = try await connection.first { (member, span) throws(EtcdFailure) in
         try await open(finger, at: member, within: span)
       }
       guard batch.events.isEmpty else {
-        memory.keep(opened, at: batch.through)
+        try keep(opened, at: batch.through)
         return batch
       }
       watch = opened
     }
     do throws(EtcdFailure) {
       if let batch = try await watch.batch(
-        after: finger, prefix: prefix, within: connection.settings.silence)
+        after: finger, prefix: prefix, within: settings.silence)
       {
-        memory.keep(watch, at: batch.through)
+        try keep(watch, at: batch.through)
         return batch
       }
       // A watch that says nothing proves nothing.
+      let asked = clock.now
       let batch = try await check(finger)
       if batch.events.isEmpty {
-        memory.keep(watch, at: batch.through)
+        watch.checkedAt = asked
+        try keep(watch, at: batch.through)
       } else {
         watch.exchange.end(.cancelled)  // It should have said so.
       }
       return batch
     } catch {
       watch.exchange.end(.cancelled)
-      throw error
+      // It may have been restarted, with another history.
+      memory.distrust(watch.member)
+      // More has come than may be kept. The next watch goes on from here.
+      throw error.reason == .tooLarge ? EtcdFailure(.unreachable, .broken) : error
     }
+  }
+
+  /// Keeps a watch for the next poll, unless the library has given this one up.
+  private func keep(_ watch: EtcdWatch, at revision: Int64) throws(EtcdFailure) {
+    guard !Task.isCancelled else {
+      watch.exchange.end(.cancelled)
+      throw .cancelled
+    }
+    memory.keep(watch, at: revision)
   }
 
   /// Opens a watch, and asks the same member whether its history is the finger's. In this order:
@@ -192,7 +222,10 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
     let (exchange, header) = try await connection.open(member, request, within: span)
     do throws(EtcdFailure) {
       guard header.cluster == finger.cluster.number else { throw .foreign }
-      return (EtcdWatch(exchange), try await check(finger, at: member, within: span))
+      let clock = SystemClock()
+      let asked = clock.now
+      let batch = try await check(finger, at: member, within: span)
+      return (EtcdWatch(exchange: exchange, member: member, checkedAt: asked), batch)
     } catch {
       exchange.end(.cancelled)
       throw error
@@ -204,10 +237,13 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
 
   // MARK: Push
 
-  /// Never called: the library passes the state, too.
+  /// Not to be called, and traps: no changes can be run without the state. The library passes it. A
+  /// source around this one passes it on.
   public func push(
     _ push: PushRequest<Model.Change>, at finger: EtcdFinger?
-  ) async throws(PushFailure) -> PushAnswer { .behind }
+  ) async throws(PushFailure) -> PushAnswer {
+    preconditionFailure("a source around an EtcdSource must implement push(_:at:over:)")
+  }
 
   /// Runs changes over the state, and writes what they have done.
   @concurrent
@@ -224,15 +260,19 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
     case .send(let push): planned = push
     }
     let answer: EtcdTransactionAnswer
+    let isWithOthers: Bool
     do throws(EtcdFailure) {
-      answer = try await connection.first { (member, span) throws(EtcdFailure) in
+      (answer, isWithOthers) = try await connection.firstOfAll {
+        (member, span) throws(EtcdFailure) in
         try await write(planned, from: finger, at: member, within: span)
       }
     } catch {
       switch error.reason {
-      // The next poll says the same, and what becomes of the state.
-      case .foreign, .expired, .refused(.compacted), .refused(.future): return .behind
-      case .refused(.tooLarge): return .tooLarge
+      case .foreign, .expired, .refused(.compacted), .refused(.future), .refused(.tooLarge):
+        // A member that was asked before may yet run it.
+        guard !error.hasLeft else { throw PushFailure(.serverFault) }
+        // The next poll says the same, and what becomes of the state.
+        return error.reason == .refused(.tooLarge) ? .tooLarge : .behind
       default: throw PushFailure(error.failure, hasLeft: error.hasLeft)
       }
     }
@@ -241,19 +281,45 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
       return planned.answer
     }
     let found = answer.ranges.first??.pairs.first
-    return try PushFailure.reading { () throws(EtcdRecordError) in
+    let judged = try PushFailure.reading(hasLeft: isWithOthers) { () throws(EtcdRecordError) in
       try judge(push, found.map { EtcdEntry($0.value, revision: $0.modified) })
     }
+    // What does not hold now may hold when another member runs it, late.
+    if isWithOthers, judged == .behind { throw PushFailure(.serverFault) }
+    return judged
   }
 
   /// Writes to a member of whose history it is known that it is the finger's.
   private func write(
     _ push: EtcdPush, from finger: EtcdFinger, at member: EtcdAddress, within span: TimeSpan
   ) async throws(EtcdFailure) -> EtcdTransactionAnswer {
-    if !memory.trusts(member) { _ = try await check(finger, at: member, within: span) }
+    if !memory.trusts(member) {
+      do throws(EtcdFailure) {
+        _ = try await check(finger, at: member, within: span)
+      } catch {
+        var error = error
+        error.hasLeft = false  // The push was not sent.
+        throw error
+      }
+    }
     memory.distrust(member)
-    let answer = try await ask(member, push.transaction, within: span)
-    guard EtcdCheck.isSame(answer.header, finger) else { throw .foreign }
+    let answer: EtcdTransactionAnswer
+    do throws(EtcdFailure) {
+      let fields = try await connection.ask(
+        member, "/v3/kv/txn", push.transaction.json, within: span)
+      answer = try EtcdFailure.reading { () throws(EtcdWireError) in
+        try EtcdTransactionAnswer(fields)
+      }
+    } catch {
+      var error = error
+      if error.isUndone { error.hasLeft = false }
+      throw error
+    }
+    guard EtcdCheck.isSame(answer.header, finger) else {
+      var failure = EtcdFailure.foreign
+      failure.hasLeft = answer.succeeded
+      throw failure
+    }
     memory.trust(member)
     return answer
   }
@@ -279,20 +345,20 @@ extension EtcdSource where Model.Change == Never {
   }
 }
 
-extension EtcdSource where Model.Change: EtcdMutation {
+extension EtcdSource {
   /// Creates a source for a model whose user changes things.
   ///
   /// - Parameters:
   ///   - connection: the cluster. Several sources may share it.
   ///   - prefix: what all keys of the model begin with; not empty. A slash at its end keeps the
   ///     keys apart from those of longer prefixes.
-  ///   - model: the model's type; ``EtcdModel`` for changes of any type.
+  ///   - model: an ``EtcdModel`` of the app's changes.
   ///   - cadence: `waits`, the default, saves each batch before it asks for the next. `pushed`
   ///     takes them as they come.
-  public init(
-    _ connection: EtcdConnection, prefix: String, for model: Model.Type,
+  public init<Change: EtcdMutation>(
+    _ connection: EtcdConnection, prefix: String, for model: EtcdModel<Change>.Type,
     cadence: EtcdCadence = .waits
-  ) throws(EtcdConnectionError) {
+  ) throws(EtcdConnectionError) where Model == EtcdModel<Change> {
     let bytes = Array(prefix.utf8)
     try self.init(
       connection, prefix: prefix, cadence: cadence,
@@ -314,14 +380,15 @@ public enum EtcdCadence: Hashable, Sendable {
 }
 
 extension PushFailure {
-  /// A record that is not one of ours: nothing was sent.
+  /// A record that is not one of ours: nothing was written.
+  /// - Parameter hasLeft: whether another member may yet write it.
   fileprivate static func reading<Value>(
-    _ body: () throws(EtcdRecordError) -> Value
+    hasLeft: Bool = false, _ body: () throws(EtcdRecordError) -> Value
   ) throws(PushFailure) -> Value {
     do throws(EtcdRecordError) {
       return try body()
     } catch {
-      throw PushFailure(.malformed)
+      throw PushFailure(.malformed, hasLeft: hasLeft)
     }
   }
 }

@@ -4,28 +4,59 @@ import UpdateMachine
 /// A watch that goes on from one poll to the next.
 struct EtcdWatch: Sendable {
   let exchange: EtcdExchange
+  let member: EtcdAddress
+  /// When the member was last known to be level with a quorum.
+  var checkedAt: Moment
 
-  init(_ exchange: EtcdExchange) { self.exchange = exchange }
+  /// The most events of a batch, apart from those of its last message.
+  private static let eventMaximum = 1000
 
   /// Waits for changes after a finger; `nil`: there are none yet. Throws if the watch is over.
+  ///
+  /// Takes all that has come, because the client may ask more slowly than others make changes. The
+  /// batch is current only if nothing is left, and the watch goes on.
   func batch(
     after finger: EtcdFinger, prefix: [UInt8], within span: TimeSpan
   ) async throws(EtcdFailure) -> EtcdBatch? {
     let clock = SystemClock()
     let end = clock.now + span
     while true {
-      let left = TimeSpan(milliseconds: end.milliseconds - clock.now.milliseconds)
-      guard let message = try await exchange.messageIfAny(within: left) else { return nil }
-      switch message {
-      case .created, .canceled: throw EtcdFailure(EtcdWireError(field: "result"))
-      case .progress: continue  // It says no more than the next question will.
-      case .events(let header, let events):
-        guard header.cluster == finger.cluster.number else { throw .foreign }
-        let batch = try EtcdFailure.reading { () throws(EtcdWireError) in
-          try EtcdBatch(events, header, prefix: prefix, after: finger)
-        }
-        if let batch { return batch }  // Otherwise the finger has it already.
+      guard let message = try await exchange.messageIfAny(within: end - clock.now) else {
+        return nil
       }
+      guard var (header, events) = try news(in: message, finger) else { continue }
+      while exchange.hasLineNow, events.count < EtcdWatch.eventMaximum {
+        do throws(EtcdFailure) {
+          guard let message = try await exchange.messageIfAny(within: .zero),
+            let more = try news(in: message, finger)
+          else { continue }
+          header = more.header
+          events += more.events
+        } catch {
+          // What has come before counts. The next watch will tell why this one has ended.
+          exchange.end(.cancelled)
+        }
+      }
+      let isLast = !exchange.hasLineNow && !exchange.hasEnded
+      let batch = try EtcdFailure.reading { () throws(EtcdWireError) in
+        try EtcdBatch(events, header, prefix: prefix, after: finger)
+      }
+      guard var batch else { continue }  // The finger has it already.
+      batch.isCurrent = batch.isCurrent && isLast
+      return batch
+    }
+  }
+
+  /// The changes in a message; `nil`: there are none.
+  private func news(
+    in message: EtcdWatchMessage, _ finger: EtcdFinger
+  ) throws(EtcdFailure) -> (header: EtcdHeader, events: [EtcdWatchMessage.Event])? {
+    switch message {
+    case .created, .canceled: throw EtcdFailure(EtcdWireError(field: "result"))
+    case .progress: return nil  // It says no more than the next question will.
+    case .events(let header, let events):
+      guard header.cluster == finger.cluster.number else { throw .foreign }
+      return (header, events)
     }
   }
 }
@@ -33,9 +64,10 @@ struct EtcdWatch: Sendable {
 /// What a source remembers from one call to the next.
 final class EtcdMemory: @unchecked Sendable {
   private let lock = NSLock()
-  /// The watch that nobody reads now, and the revision that it has come to.
-  private var kept: (watch: EtcdWatch, revision: Int64, number: UInt64)?
-  private var count: UInt64 = 0
+  /// The watch that nobody reads now, the revision that it has come to, and since when.
+  private var kept: (watch: EtcdWatch, revision: Int64, since: DispatchTime)?
+  /// Whether the watch will be looked at.
+  private var hasTimer = false
   /// The members whose history was found to be the client's, and which have not failed since.
   private var trusted: Set<EtcdAddress> = []
   /// The revision of the last push.
@@ -49,13 +81,16 @@ final class EtcdMemory: @unchecked Sendable {
   // MARK: The watch
 
   /// Returns the watch, if it goes on and has come exactly to this revision. Any other is ended.
-  func takeWatch(at revision: Int64) -> EtcdWatch? {
+  /// - Parameter moment: its member must have been found level after this.
+  func takeWatch(at revision: Int64, checkedAfter moment: Moment) -> EtcdWatch? {
     let kept = lock.withLock {
       let kept = self.kept
       self.kept = nil
       return kept
     }
-    guard let kept, kept.revision == revision, !kept.watch.exchange.isOver else {
+    guard let kept, kept.revision == revision, !kept.watch.exchange.isOver,
+      kept.watch.checkedAt >= moment
+    else {
       kept?.watch.exchange.end(.cancelled)
       return nil
     }
@@ -64,25 +99,35 @@ final class EtcdMemory: @unchecked Sendable {
 
   /// Keeps a watch for the next poll.
   func keep(_ watch: EtcdWatch, at revision: Int64) {
-    let (former, number) = lock.withLock {
-      let former = kept
-      count += 1
-      kept = (watch, revision, count)
-      return (former, count)
+    let (former, hadTimer) = lock.withLock {
+      let before = (kept, hasTimer)
+      kept = (watch, revision, .now())
+      hasTimer = true
+      return before
     }
     former?.watch.exchange.end(.cancelled)
+    if !hadTimer { lookLater() }
+  }
+
+  private func lookLater() {
     DispatchQueue.global().asyncAfter(deadline: .now() + EtcdMemory.idleTime) { [weak self] in
-      self?.endWatch(number)
+      self?.endIdleWatch()
     }
   }
 
-  private func endWatch(_ number: UInt64) {
-    let idle: EtcdWatch? = lock.withLock {
-      guard let kept, kept.number == number else { return nil }
+  private func endIdleWatch() {
+    let (idle, looksAgain): (EtcdWatch?, Bool) = lock.withLock {
+      guard let kept else {
+        hasTimer = false
+        return (nil, false)
+      }
+      guard kept.since + EtcdMemory.idleTime <= .now() else { return (nil, true) }
       self.kept = nil
-      return kept.watch
+      hasTimer = false
+      return (kept.watch, false)
     }
     idle?.exchange.end(.cancelled)
+    if looksAgain { lookLater() }
   }
 
   // MARK: Members and pushes

@@ -72,6 +72,10 @@ struct EtcdMarks: Hashable, Storable {
     lastModified = try bytes.takeInt64()
     key = try bytes.takeOptional()
     keyRevision = try bytes.takeInt64()
+    // Sums are made with them.
+    guard [count, lastModified, keyRevision].allSatisfy({ (0..<Int64.max).contains($0) }) else {
+      throw StoredFormError(expected: "marks of a history")
+    }
   }
 }
 

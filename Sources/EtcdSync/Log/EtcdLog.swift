@@ -46,8 +46,10 @@ public struct EtcdBatch: EventBatch, Hashable {
   var total: Int64?
   /// Ascending by revision.
   var events: [Item]
+  /// Whether the model is one that knows nothing of the library's own keys.
+  var hidesReserved = false
 
-  /// An event, and whether a model hears of it.
+  /// An event, and whether it is the first of its key.
   struct Item: Hashable {
     var event: EtcdEvent
     /// Whether the key did not exist before.
@@ -56,7 +58,11 @@ public struct EtcdBatch: EventBatch, Hashable {
 
   public var count: Int { events.count }
 
-  public func event(at index: Int) -> EtcdEvent? { events[index].event }
+  /// `nil` for a key of the library's own, unless the model knows them.
+  public func event(at index: Int) -> EtcdEvent? {
+    let event = events[index].event
+    return hidesReserved && event.key.isReserved ? nil : event
+  }
 
   /// Whether its revisions ascend, within its range.
   var isInOrder: Bool {
@@ -107,10 +113,11 @@ extension EtcdBatch {
     // The header may be ahead of the events: more is to come below it.
     through = events.last?.pair.modified ?? header.revision
     guard through > finger.revision else { return nil }
-    // Sent the moment it happens, or after all that has happened: nothing is known to be missing.
-    isCurrent = true
+    // Sent the moment it happens, unless the header is ahead.
+    isCurrent = header.revision <= through
     self.events = []
-    for event in events {
+    // A watch may begin below the finger: the member was asked for what is new after it was opened.
+    for event in events where event.pair.modified > finger.revision {
       guard event.pair.key.starts(with: prefix) else { throw EtcdWireError(field: "key") }
       let key = EtcdKey(bytes: Array(event.pair.key.dropFirst(prefix.count)))
       self.events.append(

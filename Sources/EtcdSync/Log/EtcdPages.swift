@@ -3,7 +3,8 @@ import UpdateMachine
 /// A snapshot that is read page by page. All pages are of the revision of the first.
 struct EtcdPages {
   private let prefix: [UInt8]
-  private let limit: Int64
+  /// The most keys of the next page.
+  private(set) var limit: Int64
   private var header: EtcdHeader?
   private var pairs: [EtcdKeyValue] = []
   /// Whether the next page must be asked for.
@@ -22,6 +23,13 @@ struct EtcdPages {
       pairs.last.map { span.after($0.key) } ?? span, revision: header?.revision ?? 0)
     request.limit = limit
     return request
+  }
+
+  /// Asks for fewer keys from now on, because a page was too large. Returns whether that helps.
+  mutating func shrink() -> Bool {
+    guard limit > 1 else { return false }
+    limit /= 2
+    return true
   }
 
   /// Takes a page. Throws if it does not follow on the one before.

@@ -110,4 +110,4 @@ final class EtcdNotes: @unchecked Sendable {
 ///
 /// If it throws, it has no effect. Should that happen when it is sent, it is refused, with the
 /// error's code.
-public protocol EtcdMutation: Mutation where State == EtcdView, Refusal == ChangeRefusal {}
+public protocol EtcdMutation<Value>: Mutation where State == EtcdView, Refusal == ChangeRefusal {}

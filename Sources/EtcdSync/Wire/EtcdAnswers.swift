@@ -15,7 +15,8 @@ struct EtcdHeader: Hashable {
     cluster = try fields.uint64("cluster_id")
     revision = try fields.int64("revision")
     term = try fields.uint64("raft_term")
-    guard cluster != 0, revision >= 0 else { throw EtcdWireError(field: "header") }
+    // Sums are made with it, and etcd counts up from 1.
+    guard cluster != 0, revision >= 0, revision < .max else { throw EtcdWireError(field: "header") }
   }
 }
 
@@ -38,7 +39,7 @@ struct EtcdKeyValue: Hashable {
     value = try fields.bytes("value")
     created = try fields.int64("create_revision")
     modified = try fields.int64("mod_revision")
-    guard !key.isEmpty, 0 <= created, created <= modified, modified > 0 else {
+    guard !key.isEmpty, 0 <= created, created <= modified, 0 < modified, modified < .max else {
       throw EtcdWireError(field: "kvs")
     }
   }
@@ -58,7 +59,7 @@ struct EtcdRange: Hashable {
     for pair in try fields.list("kvs") { pairs.append(try EtcdKeyValue(pair)) }
     hasMore = try fields.bool("more")
     count = try fields.int64("count")
-    guard count >= 0 else { throw EtcdWireError(field: "count") }
+    guard count >= 0, count < .max else { throw EtcdWireError(field: "count") }
   }
 }
 

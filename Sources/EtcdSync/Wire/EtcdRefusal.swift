@@ -62,8 +62,9 @@ package enum EtcdRefusal: Error, Hashable {
     case 3 where text == "request is too large": self = .tooLarge
     case 3 where text == "too many operations in txn request": self = .tooLarge
     case 12: self = .unimplemented
-    // Unknown, deadline exceeded, aborted, internal, unavailable, data loss.
-    case 2, 4, 10, 13, 14, 15: self = .unavailable
+    // Canceled, unknown, deadline exceeded, aborted, internal, unavailable, data loss. A member
+    // that is told to stop cancels what it has been asked.
+    case 1, 2, 4, 10, 13, 14, 15: self = .unavailable
     default: self = .other(code)
     }
   }
@@ -82,7 +83,7 @@ package enum EtcdRefusal: Error, Hashable {
   }
 
   private static let codes: [String: Int64] = [
-    "Unknown": 2, "InvalidArgument": 3, "DeadlineExceeded": 4, "NotFound": 5,
+    "Canceled": 1, "Unknown": 2, "InvalidArgument": 3, "DeadlineExceeded": 4, "NotFound": 5,
     "PermissionDenied": 7, "ResourceExhausted": 8, "FailedPrecondition": 9, "OutOfRange": 11,
     "Unimplemented": 12, "Unavailable": 14, "Unauthenticated": 16,
   ]

@@ -40,8 +40,8 @@ extension ZulipConnection {
   public enum Recipient: Hashable, Sendable {
     /// A topic of a channel, in any spelling. It begins with its first message.
     case channel(ChannelID, topic: String)
-    /// The other users of a direct conversation. The user alone, or no one, means a note to
-    /// oneself.
+    /// The other users of a direct conversation. The user alone means a note to oneself; a message
+    /// to nobody is refused.
     case direct([UserID])
   }
 

@@ -147,7 +147,11 @@ extension ZulipDraft {
   /// Checks whether the server would keep it.
   func check(in state: ZulipState) throws(ZulipOutgoing.Refusal) {
     if state.setting("enable_drafts_synchronization")?.bool == false { throw .draftsOff }
-    try ZulipOutgoing(recipient ?? .direct([]), content).check(in: state)
+    do throws(ZulipOutgoing.Refusal) {
+      try ZulipOutgoing(recipient ?? .direct([]), content).check(in: state)
+    } catch {
+      if error != .noRecipients { throw error }  // Its user has not said yet.
+    }
   }
 }
 

@@ -39,6 +39,8 @@ public struct ZulipOutgoing: Hashable, Sendable {
     case noChannel
     /// The channel is archived, and takes no messages.
     case archivedChannel
+    /// It goes to nobody. A note to oneself names the user.
+    case noRecipients
     /// A recipient is deactivated.
     case deactivated(UserID)
     /// There is no draft that says what it should, and none of its ID: it was deleted, or changed
@@ -66,6 +68,7 @@ extension ZulipOutgoing {
     case .channel(let id, let topic):
       try ZulipOutgoing.check(id, topic: topic, in: state)
     case .direct(let users):
+      if users.isEmpty { throw .noRecipients }
       for user in users {
         if let known = state.user(user), !known.isActive { throw .deactivated(user) }
       }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records what a real etcd answers, for the tests of EtcdSync.
 
-Usage: Tests/Etcd/record.py FILE      writes one JSON line for each exchange
+Usage: Tests/EtcdSyncTests/record.py FILE      writes one JSON line for each exchange
 
 It starts etcd on loopback, alone and as a cluster of three, breaks them in each way that the tests
 need, and ends every process that it started. Each line has the exchange's name, the path, the body

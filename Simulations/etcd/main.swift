@@ -1,0 +1,3 @@
+import Foundation
+
+exit(await Soak.run(Array(CommandLine.arguments.dropFirst())))
