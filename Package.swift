@@ -90,7 +90,8 @@ let package = Package(
       ],
       path: "Simulations",
       exclude: [
-        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "etcd", "serve", "zulip",
+        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "etcd", "serve", "soak",
+        "zulip",
       ],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
@@ -100,7 +101,7 @@ let package = Package(
     .executableTarget(
       name: "soak",
       dependencies: ["CAllocations", "UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
-      path: "Simulations/etcd", swiftSettings: strict),
+      path: "Simulations/soak", swiftSettings: strict),
     .target(name: "CAllocations", path: "Simulations/Benchmarks/CAllocations"),
     .executableTarget(
       name: "Benchmarks",

@@ -125,7 +125,7 @@ struct ScratchPackage {
   private func files() throws -> [String] {
     var files = ["Package.swift"]
     let ours = [
-      "simulate", "check", "crash", "etcd", "serve", "zulip", "Benchmarks", "Recordings",
+      "simulate", "check", "crash", "etcd", "serve", "soak", "zulip", "Benchmarks", "Recordings",
     ].map {
       "Simulations/\($0)"
     }

@@ -259,10 +259,10 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
     case .answer(let answer): return answer
     case .send(let push): planned = push
     }
-    let answer: EtcdTransactionAnswer
+    let outcome: EtcdPush.Outcome
     let isWithOthers: Bool
     do throws(EtcdFailure) {
-      (answer, isWithOthers) = try await connection.firstOfAll {
+      (outcome, isWithOthers) = try await connection.firstOfAll {
         (member, span) throws(EtcdFailure) in
         try await write(planned, from: finger, at: member, within: span)
       }
@@ -276,23 +276,20 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
       default: throw PushFailure(error.failure, hasLeft: error.hasLeft)
       }
     }
-    guard !answer.succeeded else {
-      memory.notePush(at: answer.header.revision)
-      return planned.answer
-    }
-    let found = answer.ranges.first??.pairs.first
+    guard case .notDone(let found) = outcome else { return planned.answer }
     let judged = try PushFailure.reading(hasLeft: isWithOthers) { () throws(EtcdRecordError) in
-      try judge(push, found.map { EtcdEntry($0.value, revision: $0.modified) })
+      try judge(push, found)
     }
     // What does not hold now may hold when another member runs it, late.
     if isWithOthers, judged == .behind { throw PushFailure(.serverFault) }
     return judged
   }
 
-  /// Writes to a member of whose history it is known that it is the finger's.
+  /// Writes to a member of whose history it is known that it is the finger's. The outcome is
+  /// ``EtcdPush/Outcome/done`` or ``EtcdPush/Outcome/notDone(_:)``; others throw.
   private func write(
     _ push: EtcdPush, from finger: EtcdFinger, at member: EtcdAddress, within span: TimeSpan
-  ) async throws(EtcdFailure) -> EtcdTransactionAnswer {
+  ) async throws(EtcdFailure) -> EtcdPush.Outcome {
     if !memory.trusts(member) {
       do throws(EtcdFailure) {
         _ = try await check(finger, at: member, within: span)
@@ -315,13 +312,17 @@ where Model.Snapshot == EtcdSnapshot, Model.Event == EtcdEvent, Model.Lists == N
       if error.isUndone { error.hasLeft = false }
       throw error
     }
-    guard EtcdCheck.isSame(answer.header, finger) else {
+    let outcome = EtcdPush.outcome(of: answer, at: finger)
+    switch outcome {
+    case .foreign, .doneElsewhere:
       var failure = EtcdFailure.foreign
-      failure.hasLeft = answer.succeeded
+      failure.hasLeft = outcome == .doneElsewhere
       throw failure
+    case .done: memory.notePush(at: answer.header.revision)
+    case .notDone: break
     }
     memory.trust(member)
-    return answer
+    return outcome
   }
 }
 
