@@ -86,7 +86,7 @@ extension EtcdServer {
         return completed(waiter)
       }
     } catch {
-      return EtcdServer.reply(to: error)
+      return reply(to: error, at: finger)
     }
   }
 
@@ -102,7 +102,7 @@ extension EtcdServer {
       if keepsWatch { keep(member, at: whole.through) }
       return .batch(whole)
     } catch {
-      return EtcdServer.reply(to: error)
+      return reply(to: error, at: wait.finger)
     }
   }
 
@@ -133,7 +133,7 @@ extension EtcdServer {
     for wait in waits {
       guard case .watching(let watch) = wait.state else { continue }
       if cluster.hasEnded(watch, of: EtcdApp.prefix) {
-        end(wait.waiter, EtcdServer.reply(to: .refused(.compacted)))
+        end(wait.waiter, reply(to: .refused(.compacted)))
         continue
       }
       do throws(EtcdTrouble) {
@@ -142,7 +142,7 @@ extension EtcdServer {
         keep(watch.member, at: batch.through)
         end(wait.waiter, .batch(batch))
       } catch {
-        end(wait.waiter, EtcdServer.reply(to: error))
+        end(wait.waiter, reply(to: error, at: wait.finger))
       }
     }
   }
@@ -220,7 +220,7 @@ extension EtcdServer {
     kept.removeAll { $0.member == member }
     for wait in waits {
       guard case .watching(let watch) = wait.state, watch.member == member else { continue }
-      end(wait.waiter, EtcdServer.reply(to: .refused(.unavailable)))
+      end(wait.waiter, reply(to: .refused(.unavailable)))
     }
   }
 }

@@ -161,13 +161,23 @@ package struct EtcdServer: CommitLoggingServer {
         at: member)
       return .registered(snapshot, finger, terms)
     } catch {
-      return EtcdServer.reply(to: error)
+      return reply(to: error)
     }
   }
 
   /// As a source classifies it.
-  static func reply(to trouble: EtcdTrouble) -> Reply {
-    switch trouble {
+  /// Answers a request that the cluster has not. A cluster that keeps its contract says nothing that
+  /// cannot be read, and knows its own history.
+  mutating func reply(to trouble: EtcdTrouble, at finger: EtcdFinger? = nil) -> Reply {
+    if cluster.breachCount == 0 {
+      switch trouble {
+      case .malformed(let field): truth.noteWrong("an answer can be read: \(field)")
+      case .foreign where finger?.cluster == cluster.id:
+        truth.noteWrong("the cluster's own history is not foreign")
+      case .foreign, .refused: break
+      }
+    }
+    return switch trouble {
     case .refused(.compacted), .refused(.tooLarge): .refused(.badQueue)
     case .refused(.future), .foreign: .refused(.badRequest)
     case .refused: .refused(.serverError)

@@ -4,7 +4,8 @@ package import SyncProtocols
 package import UpdateMachine
 
 /// A change of a user of the world `etcd`. Each entry has a unique number, and is written into its
-/// client's list wherever it runs. So a lost, repeated or reordered entry shows.
+/// client's list wherever it runs. So a lost, repeated or reordered entry shows. A change that reads
+/// nothing leaves a mark in place of that: only the client's record tells a second copy of it.
 package struct ItemChange: EtcdMutation, Hashable {
   /// The outbox's client, or the one it was at first, whose list the entry goes into.
   package var client: ClientID
@@ -14,6 +15,8 @@ package struct ItemChange: EtcdMutation, Hashable {
   package enum Deed: Hashable, Sendable {
     /// Gives an item this text, whatever it was; `nil` deletes it.
     case put(Int64, String?)
+    /// The same for a text, and reads nothing, not even the list.
+    case write(Int64, String)
     /// Adds to a number.
     case add(Int64, to: Int64)
     /// Takes one of the seats, if so few are taken that one is free.
@@ -35,9 +38,11 @@ package struct ItemChange: EtcdMutation, Hashable {
   static var seatMaximum: Int { 2 }
 
   static var lists: String { "list/" }
+  static var marks: String { "mark/" }
   static var numbers: String { "number/" }
   static var seats: String { "seat/" }
   static func list(of client: ClientID) -> String { "\(lists)\(client.number)" }
+  static func marks(of client: ClientID) -> String { "\(marks)\(client.number)/" }
   static func number(_ number: Int64) -> String { "\(numbers)\(number)" }
   static func seat(_ number: Int64) -> String { "\(seats)\(number)" }
   static func item(_ number: Int64) -> String { "item/\(number)" }
@@ -45,6 +50,7 @@ package struct ItemChange: EtcdMutation, Hashable {
   package var name: String {
     switch deed {
     case .put: "put"
+    case .write: "write"
     case .add: "add"
     case .take: "take"
     case .leave: "leave"
@@ -54,10 +60,16 @@ package struct ItemChange: EtcdMutation, Hashable {
   package var size: Int64 { 1 }
 
   package func apply(to view: inout EtcdView) throws(ChangeRefusal) {
+    if case .write(let number, let text) = deed {
+      try view.put(text, for: EtcdKey(ItemChange.item(number)))
+      try view.put("", for: EtcdKey("\(ItemChange.marks(of: client))\(entry)"))
+      return
+    }
     let list = EtcdKey(ItemChange.list(of: client))
     let entries = view[list]?.text ?? ""
     try view.put(entries.isEmpty ? "\(entry)" : "\(entries),\(entry)", for: list)
     switch deed {
+    case .write: break
     case .put(let number, let text):
       let key = EtcdKey(ItemChange.item(number))
       if let text { try view.put(text, for: key) } else { try view.remove(key) }
@@ -81,7 +93,7 @@ package struct ItemChange: EtcdMutation, Hashable {
   package func inverse(from before: EtcdView, to after: EtcdView) -> ItemChange? {
     let undoing: Deed
     switch deed {
-    case .put(let number, _):
+    case .put(let number, _), .write(let number, _):
       undoing = .put(number, before[EtcdKey(ItemChange.item(number))]?.text)
     case .add(let amount, let number): undoing = .add(-amount, to: number)
     case .take(let number): undoing = .leave(seat: number)
@@ -100,6 +112,7 @@ extension ItemChange: CustomStringConvertible {
     switch deed {
     case .put(let number, let text?): "\(entry) put \(text) into item \(number)"
     case .put(let number, nil): "\(entry) delete item \(number)"
+    case .write(let number, let text): "\(entry) write \(text) to item \(number)"
     case .add(let amount, let number): "\(entry) add \(amount) to number \(number)"
     case .take(let number): "\(entry) take seat \(number)"
     case .leave(let number): "\(entry) leave seat \(number)"
@@ -126,6 +139,10 @@ extension ItemChange: Storable {
     case .leave(let number):
       bytes.put(UInt8(3))
       bytes.put(number)
+    case .write(let number, let text):
+      bytes.put(UInt8(4))
+      bytes.put(number)
+      bytes.put(text)
     }
   }
 
@@ -139,6 +156,7 @@ extension ItemChange: Storable {
     case 1: deed = .add(try bytes.takeInt64(), to: number)
     case 2: deed = .take(seat: number)
     case 3: deed = .leave(seat: number)
+    case 4: deed = .write(number, try bytes.take())
     default: throw StoredFormError(expected: "a deed")
     }
   }

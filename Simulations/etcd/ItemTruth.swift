@@ -27,6 +27,8 @@ package struct ItemTruth: ServerTruth, CustomStringConvertible {
   private(set) var revision: Int64 = 1
   /// How far each client's changes are done.
   private var done: [(client: ClientID, last: MutationID)] = []
+  /// The entries of all changes that were made, in that order.
+  private var made: [(client: ClientID, entry: Int64)] = []
   /// The first thing that the cluster did wrongly.
   private(set) var wrong: String?
 
@@ -36,6 +38,11 @@ package struct ItemTruth: ServerTruth, CustomStringConvertible {
 
   func last(of client: ClientID) -> MutationID {
     done.first { $0.client == client }?.last ?? MutationID(0)
+  }
+
+  /// The entries of a client's changes, in the order in which they were made.
+  func entries(of client: ClientID) -> [Int64] {
+    made.filter { $0.client == client }.map(\.entry)
   }
 
   mutating func noteWrong(_ words: String) { wrong = wrong ?? words }
@@ -87,6 +94,11 @@ package struct ItemTruth: ServerTruth, CustomStringConvertible {
   /// Makes a change, or says why it cannot be made.
   private mutating func make(_ change: ItemChange) -> ChangeRefusal? {
     switch change.deed {
+    case .write(let number, let text):
+      set(ItemChange.item(number), text)
+      set("\(ItemChange.marks(of: change.client))\(change.entry)", "")
+      made.append((change.client, change.entry))
+      return nil
     case .put(let number, let text): set(ItemChange.item(number), text)
     case .add(let amount, let number):
       let key = ItemChange.number(number)
@@ -102,6 +114,7 @@ package struct ItemTruth: ServerTruth, CustomStringConvertible {
       if self[key] == nil { return ChangeRefusal("FREE") }
       set(key, nil)
     }
+    made.append((change.client, change.entry))
     let list = ItemChange.list(of: change.client)
     set(list, self[list].map { "\($0),\(change.entry)" } ?? "\(change.entry)")
     return nil

@@ -44,14 +44,14 @@ package struct ItemUser: ReconsideringUser {
   ) -> ItemChange {
     entryCount += 1
     let number = choices.draw(.users, in: 0...3)
-    switch choices.draw(.users, below: 6) {
+    let words = "\(client.number)/\(entryCount)"
+    switch choices.draw(.users, below: 7) {
     case 0: return ItemChange(by: client, entryCount, .add(1, to: number))
     case 1: return ItemChange(by: client, entryCount, .take(seat: number))
     case 2: return ItemChange(by: client, entryCount, .leave(seat: number))
     case 3: return ItemChange(by: client, entryCount, .put(number, nil))
-    default:
-      let words = "\(client.number)/\(entryCount)"
-      return ItemChange(by: client, entryCount, .put(number, words))
+    case 4: return ItemChange(by: client, entryCount, .write(number, words))
+    default: return ItemChange(by: client, entryCount, .put(number, words))
     }
   }
 
@@ -78,7 +78,8 @@ package struct ItemUser: ReconsideringUser {
     for (key, entry) in state.entries() {
       let text = key.text ?? ""
       let isZero = text.hasPrefix(ItemChange.numbers) && entry.text == "0"
-      if isZero || text.hasPrefix(ItemChange.lists) { continue }
+      let isProtocol = [ItemChange.lists, ItemChange.marks].contains { text.hasPrefix($0) }
+      if isZero || isProtocol { continue }
       digest.fold(text)
       digest.fold(text.hasPrefix(ItemChange.seats) ? "" : entry.text ?? "")
     }
@@ -124,7 +125,7 @@ package struct ItemLaw: ConflictLaw {
         EtcdApp.words(local.view.state) + " with \(local.outbox)")
     }
     // What is confirmed and also pending would show twice.
-    let shown = book.withoutDoubtful(ItemLaw.entries(view[list]?.text))
+    let shown = book.withoutDoubtful(entries(in: view))
     for (index, entry) in shown.enumerated() where shown[..<index].contains(entry) {
       return UserObjection(.input, "entry \(entry) shows once", "\(shown) with \(local.outbox)")
     }
@@ -135,8 +136,7 @@ package struct ItemLaw: ConflictLaw {
 
   /// What was given up before it was sent is never made.
   package func copies(of made: Made) -> (found: Int, maximum: Int) {
-    let count = ItemLaw.entries(truth[ItemChange.list(of: owner)])
-      .count { made.change.marks.contains($0) }
+    let count = truth.entries(of: owner).count { made.change.marks.contains($0) }
     return (count, made.isDiscarded && !made.isLoose ? 0 : 1)
   }
 
@@ -145,7 +145,7 @@ package struct ItemLaw: ConflictLaw {
       return UserObjection(.input, "a cluster that does what it should", wrong)
     }
     // Nothing is undone that was not done.
-    let found = book.withoutDoubtful(ItemLaw.entries(truth[ItemChange.list(of: owner)]))
+    let found = book.withoutDoubtful(truth.entries(of: owner))
     for (index, entry) in found.enumerated() where entry >= ItemChange.reversal {
       let undone = entry - ItemChange.reversal
       if book.doubtful.contains(undone) || found[..<index].contains(undone) { continue }
@@ -154,16 +154,20 @@ package struct ItemLaw: ConflictLaw {
     return nil
   }
 
-  package var order: [Int64]? { ItemLaw.entries(truth[ItemChange.list(of: owner)]) }
+  package var order: [Int64]? { truth.entries(of: owner) }
 
   package func isConfirmed(_ made: Made, _ book: Book) -> Bool {
-    let entries = ItemLaw.entries(model.state[list]?.text)
+    let entries = entries(in: model.state)
     return made.change.marks.allSatisfy { entries.contains($0) }
   }
 
-  private var list: EtcdKey { EtcdKey(ItemChange.list(of: owner)) }
-
-  private static func entries(_ text: String?) -> [Int64] {
-    (text ?? "").split(separator: ",").compactMap { Int64($0) }
+  /// The entries of the client's changes that a state shows.
+  private func entries(in view: EtcdView) -> [Int64] {
+    let marks = EtcdKey(ItemChange.marks(of: owner))
+    let listed = view[EtcdKey(ItemChange.list(of: owner))]?.text ?? ""
+    return listed.split(separator: ",").compactMap { Int64($0) }
+      + view.entries(under: marks).compactMap {
+        Int64($0.key.text?.dropFirst(marks.bytes.count) ?? "")
+      }
   }
 }
