@@ -4,8 +4,8 @@ package import SyncProtocols
 package import UpdateMachine
 
 /// A change of a user of the world `etcd`. Each entry has a unique number, and is written into its
-/// client's list wherever it runs. So a lost, repeated or reordered entry shows. A change that reads
-/// nothing leaves a mark in place of that: only the client's record tells a second copy of it.
+/// client's list wherever it runs. So a lost, repeated or reordered entry shows. A change that
+/// reads nothing leaves a mark instead: only the client's record tells a second copy of it.
 package struct ItemChange: EtcdMutation, Hashable {
   /// The outbox's client, or the one it was at first, whose list the entry goes into.
   package var client: ClientID

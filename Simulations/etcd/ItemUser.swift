@@ -45,9 +45,9 @@ package struct ItemUser: ReconsideringUser {
     entryCount += 1
     let number = choices.draw(.users, in: 0...3)
     let words = "\(client.number)/\(entryCount)"
-    switch choices.draw(.users, below: 7) {
+    switch choices.draw(.users, below: 8) {
     case 0: return ItemChange(by: client, entryCount, .add(1, to: number))
-    case 1: return ItemChange(by: client, entryCount, .take(seat: number))
+    case 1, 5: return ItemChange(by: client, entryCount, .take(seat: number))
     case 2: return ItemChange(by: client, entryCount, .leave(seat: number))
     case 3: return ItemChange(by: client, entryCount, .put(number, nil))
     case 4: return ItemChange(by: client, entryCount, .write(number, words))

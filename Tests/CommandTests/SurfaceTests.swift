@@ -8,7 +8,7 @@ import Testing
   static let most = [
     ("UpdateMachine", 521), ("MessageSync", 197), ("SyncProtocols", 602), ("HTTPSync", 5),
     ("ZulipSync", 315), ("EtcdSync", 117),
-    ("Simulator", 266), ("SQLiteStore", 35), ("LoopbackServer", 92),
+    ("Simulator", 268), ("SQLiteStore", 35), ("LoopbackServer", 92),
   ]
 
   @Test(arguments: most)

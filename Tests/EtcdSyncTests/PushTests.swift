@@ -175,8 +175,8 @@ import Testing
     #expect(try EtcdPush.answer(push, found: entry) == answer)
   }
 
-  /// A cluster that was restored under another name has the old keys. It performs a transaction that
-  /// was planned in the old history, and to say that nothing was done would do it twice.
+  /// A cluster that was restored under another name has the old keys. It performs a transaction
+  /// that was planned in the old history, and to say that nothing was done would do it twice.
   @Test func `what another history has done is not undone`() {
     func answer(_ cluster: UInt64, _ succeeded: Bool) -> EtcdTransactionAnswer {
       EtcdTransactionAnswer(

@@ -1,5 +1,5 @@
-/// The ways in which a replicated store can break its contract (*plants*), where a client must trust
-/// it. An oracle must catch each.
+/// The ways in which a replicated store can break its contract (*plants*), where a client must
+/// trust it. An oracle must catch each.
 package enum ClusterBreach: String, CaseIterable, Hashable, Sendable {
   /// A transaction is performed a second time, and nobody looks whether its conditions still hold.
   case appliesATransactionTwice = "applies-a-transaction-twice"
