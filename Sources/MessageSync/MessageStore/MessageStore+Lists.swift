@@ -28,6 +28,22 @@ extension MessageStore: PartialLists {
   }
 
   @inlinable
+  public mutating func open(_ narrow: Narrow, as copy: inout PartialList<MessageID>) -> Bool {
+    guard let listKey = listKeys[narrow] else {
+      open(narrow)
+      copy = list(of: narrow) ?? PartialList()
+      return true
+    }
+    var hasChanged = false
+    lists.look(from: listKey) { _, listed in
+      hasChanged = !copy.isIdentical(to: listed.list)
+      if hasChanged { copy = listed.list }
+      return true
+    }
+    return hasChanged
+  }
+
+  @inlinable
   public func item(_ id: MessageID) -> ChatMessage<Content>? { self[id] }
 
   @inlinable

@@ -107,6 +107,17 @@ package struct Knowledge<ID: ListID>: Sendable {
 
   // MARK: Queries
 
+  /// Whether the other is an unchanged copy of this one. O(1).
+  @inlinable
+  package func isIdentical(to other: Knowledge) -> Bool {
+    guard first == other.first, second == other.second, chunks.count == other.chunks.count else {
+      return false
+    }
+    let mine = unsafe chunks.withUnsafeBufferPointer { $0.baseAddress }
+    let its = unsafe other.chunks.withUnsafeBufferPointer { $0.baseAddress }
+    return unsafe mine == its
+  }
+
   /// Whether nothing is known. O(1).
   @inlinable
   package var isEmpty: Bool { first.isNone && chunks.isEmpty }

@@ -49,6 +49,12 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
       self.ids = ids
       self.knowledge = knowledge
     }
+
+    @inlinable
+    static func areIdentical(_ one: Former?, _ other: Former?) -> Bool {
+      guard let one, let other else { return one == nil && other == nil }
+      return one.ids.isIdentical(to: other.ids) && one.knowledge.isIdentical(to: other.knowledge)
+    }
   }
 
   /// An empty value: only the presence of its ID counts.
@@ -75,6 +81,15 @@ public struct PartialList<ID: ListID>: Equatable, Sendable {
   @inlinable
   package init(showing ids: VersionedMap<ID, Present>) {
     _former = Former(ids: ids, knowledge: Knowledge())
+  }
+
+  /// Whether the other is an unchanged copy of this one. O(1). Two lists with equal rows may still
+  /// be none.
+  @inlinable
+  package func isIdentical(to other: PartialList) -> Bool {
+    _ids.isIdentical(to: other._ids) && _knowledge.isIdentical(to: other._knowledge)
+      && _copied.isIdentical(to: other._copied) && _unloaded.isIdentical(to: other._unloaded)
+      && _historyLimit == other._historyLimit && Former.areIdentical(_former, other._former)
   }
 
   // MARK: Changes
@@ -217,6 +232,16 @@ public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   case serverChosen
   /// The place of an ID, whether or not the list has a row of it.
   case id(ID)
+
+  // Written out, because other modules cannot specialise the synthesised one.
+  @inlinable
+  public static func == (one: PageAnchor, other: PageAnchor) -> Bool {
+    switch (one, other) {
+    case (.oldest, .oldest), (.newest, .newest), (.serverChosen, .serverChosen): true
+    case (.id(let id), .id(let another)): id == another
+    case (.oldest, _), (.newest, _), (.serverChosen, _), (.id, _): false
+    }
+  }
 
   /// The anchor's point on the line of IDs; `nil`: only the server knows.
   @inlinable

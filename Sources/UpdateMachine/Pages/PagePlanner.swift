@@ -47,6 +47,16 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     @usableFromInline var isShown = false
     /// The view last shown.
     @usableFromInline package var view: WindowView<Lists>?
+    /// The list as it was seen last.
+    @usableFromInline var list = PartialList<ID>()
+    /// What the window lacks of it; `nil`: that must be found out.
+    @usableFromInline var lacks: [PageQuestion<Narrow, ID>]?
+
+    @inlinable
+    package static func == (one: Window, other: Window) -> Bool {
+      one.id == other.id && one.narrow == other.narrow && one.window == other.window
+        && one.isShown == other.isShown && one.view == other.view
+    }
 
     @inlinable
     init(id: WindowID, narrow: Narrow, window: ListWindow<ID>) {
@@ -155,6 +165,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
       if let index = windows.firstIndex(where: { $0.id == id }) {
         windows[index].window = window
         windows[index].isShown = false
+        windows[index].lacks = nil
       }
     case .closed(let id): windows.removeAll { $0.id == id }
     case .answered(let id, let outcome, let anchor):
@@ -190,7 +201,10 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     for index in windows.indices where windows[index].narrow == fetch.request.narrow {
       guard windows[index].window.anchor == about else { continue }
       windows[index].isShown = outcome == .shown && !fetch.isOutdated
-      if about == .serverChosen { windows[index].window.anchor = anchor.map { .id($0) } ?? .newest }
+      if about == .serverChosen {
+        windows[index].window.anchor = anchor.map { .id($0) } ?? .newest
+        windows[index].lacks = nil
+      }
     }
   }
 
@@ -267,8 +281,7 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     let wants = wants(&lists, at: now)
     giveUp(but: wants, &lists, &effects, at: now)
     asked = asked.filter { old in
-      old.hasFailed && now < old.last + wait(old)
-        || wants.contains { $0.request.asksLike(old.request) }
+      old.hasFailed && now < old.last + wait(old) || wants.contains(old.request.question)
     }
     if let pause, isOver(pause, at: now) { self.pause = nil }
     if let quiet, isOver(quiet, at: now) { retry.notBefore = .distantPast }
@@ -304,36 +317,51 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     question.backoff.next(first: settings.repeatFirst, cap: settings.retry.transientCap)
   }
 
-  /// Returns the requests that are wanted now, the most urgent first, each once.
-  @inlinable
-  mutating func wants(
-    _ lists: inout Lists, at now: Moment
-  ) -> [(request: Request, isAudit: Bool)] {
-    var wants: [(request: Request, isAudit: Bool)] = []
-    func want(_ request: Request, isAudit: Bool = false) {
-      guard let index = wants.firstIndex(where: { $0.request.asksLike(request) }) else {
-        return wants.append((request, isAudit))
+  /// The requests that are wanted now, the most urgent first, each once.
+  @usableFromInline
+  struct Wants: Sendable {
+    @usableFromInline var all: [(request: Request, isAudit: Bool)] = []
+    @usableFromInline var places: [PageQuestion<Narrow, ID>: Int] = [:]
+
+    @inlinable
+    init() {}
+
+    @inlinable
+    mutating func add(_ question: PageQuestion<Narrow, ID>, isAudit: Bool = false) {
+      guard let place = places[question] else {
+        places[question] = all.count
+        return all.append((question.request, isAudit))
       }
       // One answer serves both, but only a second reading mends a suspect item.
-      if isAudit { wants[index].isAudit = true }
+      if isAudit { all[place].isAudit = true }
     }
+
+    @inlinable
+    func contains(_ question: PageQuestion<Narrow, ID>) -> Bool { places[question] != nil }
+  }
+
+  @inlinable
+  mutating func wants(_ lists: inout Lists, at now: Moment) -> Wants {
+    var wants = Wants()
     for index in windows.indices {
       let narrow = windows[index].narrow
-      lists.handle(.opened(narrow))
-      guard let list = lists.list(of: narrow) else { continue }
+      if lists.open(narrow, as: &windows[index].list) || windows[index].lacks == nil {
+        let wants = windows[index].list.excerpt(of: windows[index].window).wants
+        windows[index].lacks = wants.map { Request($0, of: narrow).question }
+      }
       if windows[index].isShown {
         guard lists.canBeKnown(narrow) else { continue }
         windows[index].isShown = false
       }
-      for page in list.excerpt(of: windows[index].window).wants { want(Request(page, of: narrow)) }
+      for question in windows[index].lacks ?? [] { wants.add(question) }
     }
-    for id in lists.doubtful { want(Request(id)) }
+    for id in lists.doubtful { wants.add(Request(id).question) }
     suspects = lists.suspects.map { id in
       (id, suspects.first { $0.id == id }?.since ?? now)
     }
     // It stays wanted until it leaves, because other waits may hold it back.
     for (id, since) in suspects where now >= since + settings.secondReadingAfter {
-      want(Request(id), isAudit: true)
+      wants.add(Request(id).question, isAudit: true)
     }
     return wants
   }
@@ -341,12 +369,11 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
   /// Gives up fetches that are no longer wanted, or that take too long.
   @inlinable
   mutating func giveUp(
-    but wants: [(request: Request, isAudit: Bool)], _ lists: inout Lists, _ effects: inout Effects,
-    at now: Moment
+    but wants: Wants, _ lists: inout Lists, _ effects: inout Effects, at now: Moment
   ) {
     let open = lists.openFetches
     for fetch in fetches {
-      let isWanted = fetch.isAudit || wants.contains { fetch.request.covers($0.request) }
+      let isWanted = fetch.isAudit || wants.all.contains { fetch.request.covers($0.request) }
       let isLate = now >= fetch.deadline
       guard !isWanted || isLate || !open.contains(fetch.id) else { continue }
       effects.cancel.append(fetch.id)
@@ -359,11 +386,10 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
   /// Begins what may begin; returns when there may be more to begin.
   @inlinable
   mutating func begin(
-    _ wants: [(request: Request, isAudit: Bool)], _ lists: inout Lists, _ effects: inout Effects,
-    at now: Moment
+    _ wants: Wants, _ lists: inout Lists, _ effects: inout Effects, at now: Moment
   ) -> [MomentRange] {
     var due: [MomentRange] = []
-    for (request, isAudit) in wants {
+    for (request, isAudit) in wants.all {
       if fetches.contains(where: { $0.request.covers(request) }) { continue }
       if let hold { return due + [hold] }
       guard fetches.count < settings.fetchesMaximum else { return due }

@@ -9,8 +9,12 @@ extension PageRequest {
     }
   }
 
-  /// Whether both ask for the same page, though perhaps for more or less of it. While one is out,
-  /// the other is not needed.
+  /// What it asks for, though perhaps for more or less of it. While a request is out, another with
+  /// the same question is not needed.
+  @inlinable
+  var question: PageQuestion<Narrow, ID> { PageQuestion(of: self) }
+
+  /// Whether both ask for the same page.
   @inlinable
   func asksLike(_ other: PageRequest) -> Bool {
     switch (want, other.want) {
@@ -34,4 +38,34 @@ extension PageRequest {
     case (.item, .about), (.about, .item): false
     }
   }
+}
+
+/// A request as the key of a table: requests that ask alike have equal ones. It is hashed once.
+@usableFromInline
+struct PageQuestion<Narrow: Hashable & Sendable, ID: ListID>: Hashable, Sendable {
+  @usableFromInline var request: PageRequest<Narrow, ID>
+  @usableFromInline var hash: Int
+
+  @inlinable
+  init(of request: PageRequest<Narrow, ID>) {
+    self.request = request
+    var hasher = Hasher()
+    hasher.combine(request.narrow)
+    switch request.want {
+    case .item(let id): hasher.combine(id)
+    case .about(let anchor, let before, let after):
+      if case .id(let id) = anchor { hasher.combine(id) }
+      hasher.combine(before > 0)
+      hasher.combine(after > 0)
+    }
+    hash = hasher.finalize()
+  }
+
+  @inlinable
+  static func == (one: PageQuestion, other: PageQuestion) -> Bool {
+    one.hash == other.hash && one.request.asksLike(other.request)
+  }
+
+  @inlinable
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

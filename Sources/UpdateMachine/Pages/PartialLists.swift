@@ -29,6 +29,10 @@ public protocol PartialLists<Narrow, ID>: Sendable {
   /// The list of a narrow; `nil`: it is not open.
   func list(of narrow: Narrow) -> PartialList<ID>?
 
+  /// Opens the list of a narrow, unless it is open, and makes `copy` a copy of it. Returns `false`
+  /// if it was that before: O(1) then, except for finding the list.
+  mutating func open(_ narrow: Narrow, as copy: inout PartialList<ID>) -> Bool
+
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
   func canBeKnown(_ narrow: Narrow) -> Bool
 
@@ -135,6 +139,9 @@ public struct NoLists: PartialLists, Hashable {
 
   @inlinable
   public func list(of narrow: Never) -> PartialList<ID>? {}
+
+  @inlinable
+  public mutating func open(_ narrow: Never, as copy: inout PartialList<ID>) -> Bool {}
 
   @inlinable
   public func canBeKnown(_ narrow: Never) -> Bool {}

@@ -70,7 +70,7 @@ extension VersionedMap {
   /// Iterating would copy each entry; for a large value that takes longer than looking at it.
   @inlinable
   @inline(__always)
-  func look(from start: Key?, _ body: (Key, borrowing Value) -> Bool) {
+  package func look(from start: Key?, _ body: (Key, borrowing Value) -> Bool) {
     guard let root else { return }
     withExtendedLifetime(root) {
       var next: Unmanaged<Node>? =
