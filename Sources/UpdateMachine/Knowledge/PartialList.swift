@@ -233,16 +233,6 @@ public enum PageAnchor<ID: ListID>: BitwiseCopyable, Hashable, Sendable {
   /// The place of an ID, whether or not the list has a row of it.
   case id(ID)
 
-  // Written out, because other modules cannot specialise the synthesised one.
-  @inlinable
-  public static func == (one: PageAnchor, other: PageAnchor) -> Bool {
-    switch (one, other) {
-    case (.oldest, .oldest), (.newest, .newest), (.serverChosen, .serverChosen): true
-    case (.id(let id), .id(let another)): id == another
-    case (.oldest, _), (.newest, _), (.serverChosen, _), (.id, _): false
-    }
-  }
-
   /// The anchor's point on the line of IDs; `nil`: only the server knows.
   @inlinable
   package var point: IDInterval<ID>.Point? {
