@@ -29,7 +29,7 @@ package enum StreamsApp: SimulatedApp {
     let count = truth.events.count
     let key = choices.pick(.workload, keys)
     let field = choices.pick(.workload, fields)
-    let value: StreamFields = [field: .string("others \(count)")]
+    let value: StreamFields = [field: UnusualValue.value("others \(count)", Int64(count))]
     let kinds: [StreamChange.Kind] = [.insert(value), .update(value), .update(value), .delete]
     var change = StreamChange(
       StreamEventID(high: 0, low: UInt64(count)), key, choices.pick(.workload, kinds))

@@ -86,7 +86,8 @@ package struct StreamsUser: ReconsideringUser {
 
   private mutating func newFields(_ choices: inout Choices) -> StreamFields {
     let field = choices.pick(.users, StreamsApp.fields)
-    return [field: .string("\(choices.record.count)-\(valueCount + 1)")]
+    let words = "\(choices.record.count)-\(valueCount + 1)"
+    return [field: UnusualValue.value(words, Int64(valueCount))]
   }
 
   /// An ID that nobody else draws.

@@ -53,7 +53,7 @@ package enum TablesApp: SimulatedApp {
       return .move(row, parent: parent(in: row.table - 1, among: rows, stream, &choices))
     }
     var fields = JSONObject()
-    fields[choices.pick(stream, ["a", "b"])] = .string("\(name) \(id)")
+    fields[choices.pick(stream, ["a", "b"])] = UnusualValue.value("\(name) \(id)", id)
     return .set(row, fields)
   }
 
@@ -75,7 +75,7 @@ package enum TablesApp: SimulatedApp {
   ) -> TableChange {
     let table = UInt8(choices.draw(stream, below: UInt64(Schema.tableCount)))
     var fields = JSONObject()
-    fields["a"] = .string("\(name) \(id)")
+    fields["a"] = UnusualValue.value("\(name) \(id)", id)
     let parent = table == 0 ? nil : parent(in: table - 1, among: rows, stream, &choices)
     return .insert(TableRowKey(table, id), parent: parent, fields)
   }
