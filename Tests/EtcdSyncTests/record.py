@@ -190,6 +190,26 @@ def alone():
     one.kill()
 
 
+def leases():
+    one = Member("one", 0, urls("one"), folder=os.path.join(FOLDER, "leases")).start().ready()
+    ask("lease: granted", "/v3/lease/grant", {"TTL": "30"})
+    lease = json.loads(lines[-1]["body"])["ID"]
+    ask("lease: renewed", "/v3/lease/keepalive", {"ID": lease})
+    ask("lease: renewed, not found", "/v3/lease/keepalive", {"ID": "77"})
+    present = {"compare": [{"key": b64("app/here"), "target": "MOD", "result": "EQUAL",
+                            "mod_revision": "0"}],
+               "success": [{"request_put": {"key": b64("app/here"), "value": b64("Ann"),
+                                            "lease": lease}}]}
+    ask("lease: written", "/v3/kv/txn", present)
+    ask("lease: range", "/v3/kv/range", {"key": b64("app/here")})
+    ask("lease: written, somebody was faster", "/v3/kv/txn", present)
+    ask("lease: revoked", "/v3/lease/revoke", {"ID": lease})
+    ask("lease: watch", "/v3/watch", watch("app/", 2), within=0.8)
+    ask("lease: written, not found", "/v3/kv/txn", present)
+    ask("lease: revoked, not found", "/v3/lease/revoke", {"ID": lease})
+    one.kill()
+
+
 def restored():
     """A member that is wiped and begins anew has the cluster ID and the member ID of the old one."""
     one = Member("one", 0, urls("one"), folder=os.path.join(FOLDER, "anew")).start().ready()
@@ -274,6 +294,7 @@ try:
     restored()
     three()
     quorum_lost_under_a_watch()
+    leases()
 finally:
     for member in members:
         member.kill()

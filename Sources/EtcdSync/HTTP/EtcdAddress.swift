@@ -1,7 +1,7 @@
 // HTTP: the room of requests to a cluster: its members' addresses, the log-in, requests and streams
 // over URLSession, what a failure means, and the source for the library's driver.
 //
-// HTTP may use: Log, State, Wire.
+// HTTP may use: Log, Presence, State, Wire.
 
 import Foundation
 

@@ -48,7 +48,7 @@ struct EtcdFailure: Error, Hashable {
     switch reason {
     case .refused(.compacted), .refused(.future), .refused(.noToken), .refused(.wrongPassword),
       .refused(.authIsOff), .refused(.denied), .refused(.busy), .refused(.tooLarge),
-      .refused(.unimplemented):
+      .refused(.leaseNotFound), .refused(.unimplemented):
       true
     case .refused(.unavailable), .refused(.other): false
     case .cancelled, .timedOut, .broken, .notEtcd, .tooLarge, .malformed, .foreign, .expired: false
@@ -96,7 +96,7 @@ extension EtcdFailure {
       case .compacted: .expired
       case .future: .rejected(.otherHistory)
       case .noToken, .wrongPassword: .unauthorized
-      case .authIsOff, .unavailable: .serverFault
+      case .authIsOff, .unavailable, .leaseNotFound: .serverFault
       case .denied: .rejected(RejectionCode("PERMISSION_DENIED"))
       case .busy: .rateLimited(after: nil)
       case .tooLarge: .rejected(.tooLarge)

@@ -26,12 +26,17 @@ struct EtcdKeyValue: Hashable {
   var value: [UInt8]
   var created: Int64
   var modified: Int64
+  /// The lease with which it ends; 0: none.
+  var lease: Int64
 
-  init(key: [UInt8], value: [UInt8] = [], created: Int64 = 0, modified: Int64) {
+  init(
+    key: [UInt8], value: [UInt8] = [], created: Int64 = 0, modified: Int64, lease: Int64 = 0
+  ) {
     self.key = key
     self.value = value
     self.created = created
     self.modified = modified
+    self.lease = lease
   }
 
   init(_ fields: EtcdFields) throws(EtcdWireError) {
@@ -39,6 +44,7 @@ struct EtcdKeyValue: Hashable {
     value = try fields.bytes("value")
     created = try fields.int64("create_revision")
     modified = try fields.int64("mod_revision")
+    lease = try fields.int64("lease")
     guard !key.isEmpty, 0 <= created, created <= modified, 0 < modified, modified < .max else {
       throw EtcdWireError(field: "kvs")
     }
@@ -99,6 +105,38 @@ struct EtcdTransactionAnswer: Hashable {
       throw EtcdWireError(field: "responses")
     }
     return range
+  }
+}
+
+/// The answer about a lease that was granted or renewed.
+struct EtcdLease: Hashable {
+  /// From the member itself, whose revision may lag.
+  var header: EtcdHeader
+  var id: Int64
+  /// In seconds; 0: there is no such lease.
+  var timeToLive: Int64
+
+  init(header: EtcdHeader, id: Int64, timeToLive: Int64) {
+    self.header = header
+    self.id = id
+    self.timeToLive = timeToLive
+  }
+
+  private init(_ fields: EtcdFields) throws(EtcdWireError) {
+    header = try EtcdHeader(try fields.fields("header"))
+    id = try fields.int64("ID")
+    timeToLive = try fields.int64("TTL")
+    guard id != 0 else { throw EtcdWireError(field: "ID") }
+  }
+
+  init(granted fields: EtcdFields) throws(EtcdWireError) {
+    try self.init(fields)
+    guard timeToLive > 0 else { throw EtcdWireError(field: "TTL") }
+  }
+
+  /// An answer to a renewal is a message of a stream, though of one that ends at once.
+  init(renewed fields: EtcdFields) throws(EtcdWireError) {
+    try self.init(try fields.fields("result"))
   }
 }
 

@@ -26,6 +26,8 @@ package enum EtcdRefusal: Error, Hashable {
   case busy
   /// The request is larger, or has more operations, than the cluster takes.
   case tooLarge
+  /// There is no such lease, or no more.
+  case leaseNotFound
   /// The member does not know the request.
   case unimplemented
   /// Anything else, with gRPC's code.
@@ -61,6 +63,7 @@ package enum EtcdRefusal: Error, Hashable {
     case 8: self = .busy
     case 3 where text == "request is too large": self = .tooLarge
     case 3 where text == "too many operations in txn request": self = .tooLarge
+    case 5 where text == "requested lease not found": self = .leaseNotFound
     case 12: self = .unimplemented
     // Canceled, unknown, deadline exceeded, aborted, internal, unavailable, data loss. A member
     // that is told to stop cancels what it has been asked.

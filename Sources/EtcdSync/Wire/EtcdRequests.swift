@@ -81,6 +81,8 @@ struct EtcdTransaction: Hashable {
   enum Operation: Hashable {
     case range(EtcdRangeRequest)
     case put([UInt8], [UInt8])
+    /// The key ends with the lease.
+    case putLeased([UInt8], [UInt8], lease: Int64)
     case delete([UInt8])
   }
 
@@ -120,8 +122,40 @@ extension EtcdTransaction.Operation {
       .etcd([
         .init("request_put", .etcd([.init("key", .base64(key)), .init("value", .base64(value))]))
       ])
+    case .putLeased(let key, let value, let lease):
+      .etcd([
+        .init(
+          "request_put",
+          .etcd([
+            .init("key", .base64(key)), .init("value", .base64(value)),
+            .init("lease", .long(lease)),
+          ]))
+      ])
     case .delete(let key):
       .etcd([.init("request_delete_range", .etcd([.init("key", .base64(key))]))])
+    }
+  }
+}
+
+/// What to do with a lease.
+enum EtcdLeaseRequest: Hashable {
+  /// etcd chooses its number.
+  case grant(seconds: Int64)
+  case renew(Int64)
+  case revoke(Int64)
+
+  var path: String {
+    switch self {
+    case .grant: "/v3/lease/grant"
+    case .renew: "/v3/lease/keepalive"
+    case .revoke: "/v3/lease/revoke"
+    }
+  }
+
+  var json: JSONValue {
+    switch self {
+    case .grant(let seconds): .etcd([.init("TTL", .long(seconds))])
+    case .renew(let id), .revoke(let id): .etcd([.init("ID", .long(id))])
     }
   }
 }
