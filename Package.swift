@@ -87,7 +87,9 @@ let package = Package(
       ],
       path: "Simulations",
       exclude: [
-        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "etcd", "serve", "zulip",
+        "Benchmarks", "Playground", "Scenarios", "Zoo", "campaign", "check", "crash", "etcd",
+        "serve",
+        "zulip",
       ],
       sources: ["simulate"],
       resources: [.copy("Recordings")], swiftSettings: strict),
