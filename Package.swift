@@ -90,7 +90,8 @@ let package = Package(
       ],
       path: "Simulations",
       exclude: [
-        "Benchmarks", "Playground", "Scenarios", "Zoo", "check", "crash", "etcd", "serve", "soak",
+        "Benchmarks", "Playground", "Scenarios", "Zoo", "campaign", "check", "crash", "etcd", "serve",
+        "soak", "zulip",
         "zulip",
       ],
       sources: ["simulate"],

@@ -168,7 +168,12 @@ struct RunOptions {
 
   /// The arguments that repeat the run of one seed.
   func words(forSeed seed: UInt64) -> String {
-    var words = "--seed \(seed)"
+    ["--seed \(seed)", words].filter { !$0.isEmpty }.joined(separator: " ")
+  }
+
+  /// The arguments that change what happens in a run, where they are not the default.
+  var words: String {
+    var words = ""
     let plain = SimulationConfiguration(seed: 1)
     if configuration.clients != plain.clients { words += " --clients \(configuration.clients)" }
     if configuration.steps != plain.steps { words += " --steps \(configuration.steps)" }
@@ -186,6 +191,6 @@ struct RunOptions {
     }
     if engine != .value { words += " --engine \(engine.rawValue)" }
     if let plant = configuration.plant { words += " --plant \(plant.name)" }
-    return words
+    return String(words.dropFirst())
   }
 }

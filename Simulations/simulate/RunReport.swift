@@ -13,8 +13,10 @@ struct RunReport {
 
   /// The faults that exist in these worlds: some concern only pages, and one only what users
   /// change.
-  private var faults: [Fault] {
-    let worlds = options.world.map { [$0] } ?? LibraryWorld.allCases
+  ///
+  /// - Parameter world: `nil`: all worlds.
+  static func faults(of world: LibraryWorld?) -> [Fault] {
+    let worlds = world.map { [$0] } ?? LibraryWorld.allCases
     let hasPages = worlds.contains { $0 == .messages || $0 == .zulip }
     let hasChanges = worlds.contains { ![.directory, .messages, .zulip].contains($0) }
     return Fault.allCases.filter {
@@ -39,6 +41,8 @@ struct RunReport {
       \(reached(rows, statistics.missingRows.count)) rows of the failure table
       """
   }
+
+  private var faults: [Fault] { RunReport.faults(of: options.world) }
 
   private var simulatedSeconds: Double { Double(statistics.simulatedMilliseconds) / 1000 }
 
@@ -140,19 +144,11 @@ struct RunReport {
   }
 
   var json: String {
-    var oracle = "null"
-    if let finding = statistics.shortestFailure?.finding {
-      oracle = "\"\(finding.oracle.rawValue)\""
-    }
-    let faults = Fault.allCases.map { "\"\($0.name)\":\(statistics.faults[$0])" }
+    let figures = Figures(options: options, outcome: outcome, build: Build.hash)
+    let oracle = statistics.shortestFailure?.finding.map { "\"\($0.oracle.rawValue)\"" } ?? "null"
     let rate = Double(statistics.steps) / max(outcome.seconds, 1e-9)
-    return "{\"seeds\":\(statistics.seeds),\"steps\":\(statistics.steps),"
-      + "\"clients\":\(options.configuration.clients),\"checks\":\(statistics.checks),"
-      + "\"audits\":\(auditsJSON),\"changes\":\(changesJSON),"
-      + "\"faults\":{\(faults.joined(separator: ","))},\"failures\":\(statistics.failures),"
-      + "\"oracle\":\(oracle),"
-      + String(format: "\"seconds\":%.3f,\"stepsPerSecond\":%.0f,", outcome.seconds, rate)
-      + "\"traceHash\":\"\(StateDigest(value: statistics.traceHash))\""
+    return figures.json.dropLast() + ",\"oracle\":\(oracle)"
+      + String(format: ",\"stepsPerSecond\":%.0f", rate)
       + (options.situations ? ",\"situations\":\(SituationReport(statistics).json)" : "")
       + (options.untilFailure ? ",\"failure\":\(failureJSON)" : "") + "}"
   }
@@ -169,18 +165,6 @@ struct RunReport {
     let counts = statistics.changes
     return "\(counts.made) made, \(counts.refused) pushes refused, "
       + "\(counts.conflicts) pushes in conflict, \(counts.overruled) overruled"
-  }
-
-  private var changesJSON: String {
-    let counts = statistics.changes
-    return "{\"made\":\(counts.made),\"refused\":\(counts.refused),"
-      + "\"conflicts\":\(counts.conflicts),\"overruled\":\(counts.overruled)}"
-  }
-
-  private var auditsJSON: String {
-    let counts = statistics.audits
-    return "{\"suspects\":\(counts.suspects),\"fetches\":\(counts.readings),"
-      + "\"repairs\":\(counts.repairs)}"
   }
 
   private var faultLines: String {

@@ -58,10 +58,16 @@ struct Runner: Sendable {
 
   struct Outcome: Sendable {
     var statistics = RunStatistics()
+    var stories = FailureStories()
     var seconds = 0.0
     var wasInterrupted = false
     /// The seed of a run that took too long. Its thread goes on, so the process has to end soon.
     var unending: UInt64?
+
+    mutating func add(_ result: RunResult, world: LibraryWorld) {
+      statistics.add(result)
+      if let finding = result.finding { stories.add(finding, seed: result.seed, world: world) }
+    }
   }
 
   /// The number of seeds that a job takes at a time: enough to make taking them cheap, and few
@@ -138,7 +144,7 @@ struct Runner: Sendable {
     result.finding = Finding(
       .liveness, client: nil, at: Moment(milliseconds: 0), expected: "a run ends",
       found: "it has taken longer than \(longest) (--longest-run)")
-    outcome.statistics.add(result)
+    outcome.add(result, world: world(ofSeed: seed))
     return outcome
   }
 
@@ -152,16 +158,21 @@ struct Runner: Sendable {
         }
         if isEnough(shared) { break }
         configuration.seed = first &+ offset
-        configuration.world = world ?? LibraryWorld.drawn(by: configuration.seed, of: spoken)
+        let drawn = self.world(ofSeed: configuration.seed)
+        configuration.world = drawn
         let twice = Simulation<DirectoryApp>.isRunTwice(offset)
         shared.begin(configuration.seed, job)
         let result = engine.run(configuration, twice: twice)
         shared.end(job)
-        shared.outcome.withLock { $0.statistics.add(result) }
+        shared.outcome.withLock { $0.add(result, world: drawn) }
         if untilFailure, result.finding != nil { shared.hasFailed.withLock { $0 = true } }
       }
       if Interrupt.wasAsked || isEnough(shared) { return }
     }
+  }
+
+  private func world(ofSeed seed: UInt64) -> LibraryWorld {
+    world ?? LibraryWorld.drawn(by: seed, of: spoken)
   }
 
   /// Whether to begin no more runs although seeds are left.

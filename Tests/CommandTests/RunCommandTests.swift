@@ -204,7 +204,8 @@ struct RunCommandTests {
     let object = try run.json()
     let fields = [
       "seeds", "steps", "clients", "checks", "faults", "failures", "oracle", "seconds",
-      "stepsPerSecond", "traceHash", "audits", "changes",
+      "stepsPerSecond", "traceHash", "audits", "changes", "build", "options", "ranges", "requests",
+      "simulatedMilliseconds", "longestConvergence", "breaches", "statuses", "rows", "stories",
     ]
     #expect(Set(object.keys) == Set(fields))
     #expect(object["seeds"] as? Int == 80)
