@@ -90,7 +90,8 @@ let package = Package(
       ],
       path: "Simulations",
       exclude: [
-        "Benchmarks", "Playground", "Scenarios", "Zoo", "campaign", "check", "crash", "etcd", "serve",
+        "Benchmarks", "Playground", "Scenarios", "Zoo", "campaign", "check", "crash", "etcd",
+        "serve",
         "soak", "zulip",
         "zulip",
       ],
