@@ -159,7 +159,8 @@ package struct EtcdCluster: Sendable {
       case .range(let request):
         ranges.append(read(request, next.keys))
         continue
-      case .put(let key, let value): next.put(value, for: key, at: revision + 1)
+      case .put(let key, let value), .putLeased(let key, let value, _):
+        next.put(value, for: key, at: revision + 1)
       case .delete(let key): next.delete(key, at: revision + 1)
       }
       ranges.append(nil)
@@ -172,9 +173,13 @@ package struct EtcdCluster: Sendable {
     _ operations: [EtcdTransaction.Operation]
   ) throws(EtcdRefusal) {
     var keys: [[UInt8]] = []
-    for case .put(let key, _) in operations {
-      if keys.contains(key) { throw .other(3) }
-      keys.append(key)
+    for operation in operations {
+      switch operation {
+      case .put(let key, _), .putLeased(let key, _, _):
+        if keys.contains(key) { throw .other(3) }
+        keys.append(key)
+      case .delete, .range: break
+      }
     }
   }
 
@@ -275,7 +280,7 @@ extension EtcdTransaction {
 extension EtcdTransaction.Operation {
   var isWrite: Bool {
     switch self {
-    case .put, .delete: true
+    case .put, .putLeased, .delete: true
     case .range: false
     }
   }
