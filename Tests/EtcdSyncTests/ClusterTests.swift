@@ -21,10 +21,11 @@ import Testing
     #expect(played.count == 36)
   }
 
-  /// What is none of a cluster's: HTTP, JSON, logins, and the seconds of an election.
+  /// What is none of a cluster's: HTTP, JSON, logins, the seconds of an election; and leases, which
+  /// it does not know.
   static let other = [
     "put: too large", "request:", "authenticate:", "token:", "leader killed: range at once",
-    "no quorum: authenticate", "nobody", "member killed",
+    "no quorum: authenticate", "nobody", "member killed", "lease:",
   ]
 
   /// A cluster that is played like the recorded ones.
