@@ -12,17 +12,17 @@ package enum UnusualValue {
     switch number & 7 {
     case 1:
       .array([
-        .string(words), .null, true, false, number("-1.5e-7"), number("2e+21"),
+        .string(words), .null, true, false, numeral("-1.5e-7"), numeral("2e+21"),
       ])
     case 3: ["": .string(words), "\u{1}\"\\/\n": [:], "é😀": [], "a": [["b": ["c": 0]]]]
     case 5: .string("\(words) \u{0}\t\u{1F}\"\\/ é😀 \u{2028}")
-    case 7: .array([.string(words), number("1234.5"), number("0.001"), -7])
+    case 7: .array([.string(words), numeral("1234.5"), numeral("0.001"), -7])
     default: .string(words)
     }
   }
 
   /// Reads a number. Traps if it is not written as it was read.
-  private static func number(_ text: String) -> JSONValue {
+  private static func numeral(_ text: String) -> JSONValue {
     guard let value = try? JSONValue(parsing: text), value.description == text else {
       preconditionFailure("\(text) is a number in JSON, and this is how it is written")
     }
