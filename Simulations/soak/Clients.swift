@@ -120,6 +120,7 @@ final class Clients: Sendable {
     if isKilled { ledger.note { $0.clientKills += 1 } }
   }
 
+  /// Fails if the process was killed a moment ago. Its successor is told, too.
   private static func finish(_ running: Running) {
     try? running.input.write(contentsOf: Data("finish\n".utf8))
   }

@@ -18,7 +18,8 @@ final class Cluster: Sendable {
     }
   }
 
-  /// Ports below those that systems give to whoever asks for any. Each process begins elsewhere.
+  /// The ports to try, from 20,000 up to 31,999: a system hands out only higher ones by itself. Two
+  /// runs at the same time begin at different ones.
   private static var ports: ArraySlice<UInt16> {
     let start = Int(ProcessInfo.processInfo.processIdentifier) * 16 % 12_000
     return (0..<12_000).map { UInt16(20_000 + (start + $0) % 12_000) }[...]
@@ -131,7 +132,7 @@ final class Cluster: Sendable {
     for member in members { member.pause() }
     defer { for member in members { member.resume() } }
     let files = FileManager.default
-    try? files.removeItem(at: backup)
+    try? files.removeItem(at: backup)  // There may be none. If it stays, copying throws.
     try files.createDirectory(at: backup, withIntermediateDirectories: true)
     for member in members {
       try files.copyItem(at: member.folder, to: backup.appending(path: member.name))

@@ -61,7 +61,8 @@ enum Step: EtcdMutation, Equatable {
     try view.put("\(mark.number)", for: own)
   }
 
-  /// The number that nobody has yet, as far as a client knows.
+  /// The lowest number above all that are claimed in a client's view. Another client may have
+  /// claimed it meanwhile.
   static func free(in view: EtcdView) -> Int {
     let last = view.entries(under: "claim/").last?.key.text?.dropFirst("claim/".count)
     return (last.flatMap { Int($0) } ?? 0) + 1

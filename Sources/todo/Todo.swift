@@ -60,7 +60,7 @@ actor Todo {
           await state { $0.freshness.claim == .connected && $0.pending.isEmpty })
         return 0
       case .add, .done, .reopen, .remove, .undo, .redo:
-        // The saved list will do: nobody waits for the cluster to tick something off.
+        // The saved list is enough to make a change, so this works without a connection.
         let state = await state { $0.view != nil }
         _ = try rows(of: state)
         return await perform(options.command)
@@ -170,7 +170,8 @@ actor Todo {
     }
   }
 
-  /// Makes a change, and says which. Returns its ticket; `nil`: there is nothing to wait for.
+  /// Makes the change that a command asks for, and prints what it did. Returns the change's ticket;
+  /// `nil`: the command makes no change.
   private func make(
     _ command: Command, in state: Machine.State
   ) async throws(Misuse) -> MutationTicket? {

@@ -52,7 +52,7 @@ import UpdateMachine
   static func write(lease: Int64, over revision: Int64) -> Step {
     var transaction = EtcdTransaction()
     transaction.comparisons = [.modified(key, at: revision)]
-    transaction.success = [.putLeased(key, Array("Ann".utf8), lease: lease)]
+    transaction.success = [.put(key, Array("Ann".utf8), lease: lease)]
     return .ask(.write(transaction))
   }
 
@@ -206,7 +206,7 @@ import UpdateMachine
     let granted = try EtcdLease(granted: try Recording.named("lease: granted").fields())
     var write = EtcdTransaction()
     write.comparisons = [.modified(PresenceTests.key, at: 0)]
-    write.success = [.putLeased(PresenceTests.key, Array("Ann".utf8), lease: granted.id)]
+    write.success = [.put(PresenceTests.key, Array("Ann".utf8), lease: granted.id)]
     for (name, path, json) in [
       (
         "lease: granted", EtcdLeaseRequest.grant(seconds: 30).path,

@@ -34,7 +34,7 @@ import Testing
 
   /// The record that a transaction writes.
   static func record(in transaction: EtcdTransaction?) -> String? {
-    for case .put(let key, let value) in transaction?.success ?? [] where key == recordKey {
+    for case .put(let key, let value, _) in transaction?.success ?? [] where key == recordKey {
       return String(validating: value, as: UTF8.self)
     }
     return nil

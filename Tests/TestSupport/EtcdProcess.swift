@@ -67,8 +67,8 @@ package final class EtcdProcess: @unchecked Sendable {
     FileManager.default.temporaryDirectory.appending(path: "etcd-\(UUID().uuidString)")
   }
 
-  /// A port that no other test of this process has. It is below those that systems give to whoever
-  /// asks for any. If another program has it, etcd does not start.
+  /// A port that no other test of this process has, between 20,000 and 31,999: a system hands out
+  /// only higher ones by itself. If another program listens there, etcd does not start.
   private static func newPort() -> UInt16 {
     let process = Int(ProcessInfo.processInfo.processIdentifier)
     return UInt16(20_000 + process % 60 * 200 + ports.next() % 200)

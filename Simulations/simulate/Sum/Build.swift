@@ -2,12 +2,15 @@ import Foundation
 
 /// Tells two builds of this program apart.
 enum Build {
-  /// A hash of the executable, 16 hexadecimal digits; "unknown" if it cannot be read. It finds
-  /// mistakes, not attacks.
+  /// What stands for the hash of an executable that cannot be read. Nothing equals it.
+  static let unknown = "unknown"
+
+  /// A hash of the executable, 16 hexadecimal digits, or ``unknown``. It finds mistakes, not
+  /// attacks.
   static let hash: String = {
     guard let file = Bundle.main.executableURL,
       let data = try? Data(contentsOf: file, options: .alwaysMapped)
-    else { return "unknown" }
+    else { return unknown }
     let digits = String(hash(of: data), radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }()

@@ -70,6 +70,10 @@ private struct ReportSum {
   }
 
   mutating func add(_ other: Figures, _ file: String) throws(FileError) {
+    guard figures.build != Build.unknown else {
+      throw FileError(
+        message: "\(first) does not say which build made it. Only reports of one build add up")
+    }
     guard other.build == figures.build else {
       throw FileError(
         message: "\(file) is of another build than \(first) (\(other.build), \(figures.build)). "
@@ -175,7 +179,7 @@ extension Figures {
       changes.conflicts, changes.overruled,
     ]
     let told = stories.reduce(0) { simulate.sum($0, $1.count) }
-    return counts.allSatisfy { $0 >= 0 } && seconds >= 0 && told == failures
+    return counts.allSatisfy { $0 >= 0 } && (0...1e12).contains(seconds) && told == failures
       && faults.values.allSatisfy { $0 >= 0 } && rows.values.allSatisfy { $0 >= 0 }
       && stories.allSatisfy { $0.count > 0 && $0.worlds.allSatisfy { $0.count > 0 } }
       && !ranges.isEmpty && ranges.allSatisfy { $0.first <= $0.last } && UInt64(seeds) <= asked

@@ -83,7 +83,8 @@ struct SumReport {
     return shown.joined(separator: ", ") + (more > 0 ? " and \(more) more ranges" : "")
   }
 
-  /// The faults that exist in the worlds of these options.
+  /// The faults that exist in the worlds of these options; all faults, if another version of this
+  /// program has written options that this one does not know.
   private var faults: [String] {
     let words = figures.options.split(separator: " ").map(String.init)
     let arguments = try? Arguments(words, options: RunOptions.names, flags: RunOptions.ways)

@@ -156,7 +156,7 @@ struct EtcdPresence: Hashable {
   private func write() -> Step {
     var transaction = EtcdTransaction()
     transaction.comparisons = [.modified(key, at: found?.modified ?? 0)]
-    transaction.success = [.putLeased(key, value, lease: lease)]
+    transaction.success = [.put(key, value, lease: lease)]
     return .ask(.write(transaction))
   }
 

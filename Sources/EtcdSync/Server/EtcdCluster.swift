@@ -131,7 +131,7 @@ package struct EtcdCluster: Sendable {
     guard breach == .appliesATransactionTwice, var again = repeated else { return }
     let present = self[revision].keys
     let isNews = again.success.contains { operation in
-      guard case .put(let key, let value) = operation else { return false }
+      guard case .put(let key, let value, _) = operation else { return false }
       return present[EtcdKey(bytes: key)]?.value != value
     }
     guard isNews else { return }
@@ -159,8 +159,7 @@ package struct EtcdCluster: Sendable {
       case .range(let request):
         ranges.append(read(request, next.keys))
         continue
-      case .put(let key, let value), .putLeased(let key, let value, _):
-        next.put(value, for: key, at: revision + 1)
+      case .put(let key, let value, _): next.put(value, for: key, at: revision + 1)
       case .delete(let key): next.delete(key, at: revision + 1)
       }
       ranges.append(nil)
@@ -173,13 +172,9 @@ package struct EtcdCluster: Sendable {
     _ operations: [EtcdTransaction.Operation]
   ) throws(EtcdRefusal) {
     var keys: [[UInt8]] = []
-    for operation in operations {
-      switch operation {
-      case .put(let key, _), .putLeased(let key, _, _):
-        if keys.contains(key) { throw .other(3) }
-        keys.append(key)
-      case .delete, .range: break
-      }
+    for case .put(let key, _, _) in operations {
+      if keys.contains(key) { throw .other(3) }
+      keys.append(key)
     }
   }
 
@@ -280,7 +275,7 @@ extension EtcdTransaction {
 extension EtcdTransaction.Operation {
   var isWrite: Bool {
     switch self {
-    case .put, .putLeased, .delete: true
+    case .put, .delete: true
     case .range: false
     }
   }

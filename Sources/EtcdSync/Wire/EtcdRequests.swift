@@ -80,9 +80,8 @@ struct EtcdTransaction: Hashable {
 
   enum Operation: Hashable {
     case range(EtcdRangeRequest)
-    case put([UInt8], [UInt8])
-    /// The key ends with the lease.
-    case putLeased([UInt8], [UInt8], lease: Int64)
+    /// A key, its value, and the lease with which it ends; 0: it stays.
+    case put([UInt8], [UInt8], lease: Int64 = 0)
     case delete([UInt8])
   }
 
@@ -118,18 +117,13 @@ extension EtcdTransaction.Operation {
   var json: JSONValue {
     switch self {
     case .range(let range): .etcd([.init("request_range", range.json)])
-    case .put(let key, let value):
-      .etcd([
-        .init("request_put", .etcd([.init("key", .base64(key)), .init("value", .base64(value))]))
-      ])
-    case .putLeased(let key, let value, let lease):
+    case .put(let key, let value, let lease):
       .etcd([
         .init(
           "request_put",
-          .etcd([
-            .init("key", .base64(key)), .init("value", .base64(value)),
-            .init("lease", .long(lease)),
-          ]))
+          .etcd(
+            [.init("key", .base64(key)), .init("value", .base64(value))]
+              + (lease == 0 ? [] : [.init("lease", .long(lease))])))
       ])
     case .delete(let key):
       .etcd([.init("request_delete_range", .etcd([.init("key", .base64(key))]))])
