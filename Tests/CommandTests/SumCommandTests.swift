@@ -158,6 +158,15 @@ import UpdateMachine
     #expect(
       CommandRun("sum \(one) \(build)").errors.first?.contains(
         "\(build) is of another build than \(one)") == true)
+    // Two builds that nobody knows may differ.
+    let files = try ["--seeds 2", "--first 3 --seeds 2"].map { options in
+      let text = try String(contentsOfFile: report("c.json", options), encoding: .utf8)
+      return try write(
+        "unknown\(options.count).json", text.replacing(Build.hash, with: Build.unknown))
+    }
+    #expect(
+      CommandRun("sum \(files[0]) \(files[1])").errors.first?.contains(
+        "\(files[0]) does not say which build made it") == true)
   }
 
   @Test func `a file that is no report is refused, with its line and what to do`() throws {
@@ -173,6 +182,10 @@ import UpdateMachine
       (good.replacing("\"seeds\":1,", with: "\"seeds\":7,"), ":1: its numbers are not those"),
       (good.replacing("\"failures\":0", with: "\"failures\":1"), ":1: its numbers are not those"),
       (good.replacing("\"last\":1", with: "\"last\":0"), ":1: its numbers are not those"),
+      (
+        good.replacing("\"seconds\":", with: "\"seconds\":9e99,\"x\":"),
+        ":1: its numbers are not those"
+      ),
     ]
     for (text, said) in files {
       let file = try write("bad.json", text)
