@@ -81,7 +81,7 @@ struct ZooParsingTests {
       "S.\n\nworld moon", 3,
       """
       expected "world" and one of directory, messages, ledger, posts, records, tables, streams, \
-      tasks, zulip
+      tasks, zulip, etcd
       """
     ),
     ("S.\n\n-a", 3, "expected \"in FILE\" before the first change"),

@@ -40,7 +40,7 @@ struct Attempt: Sendable {
     let rates: [(LibraryWorld, value: Int, actor: Int)] = [
       (.directory, 1070, 109), (.messages, 154, 39), (.posts, 83, 28), (.ledger, 79, 38),
       (.records, 47, 24), (.tables, 62, 31), (.streams, 11, 8), (.tasks, 36, 19),
-      (.zulip, 27, 13),
+      (.zulip, 27, 13), (.etcd, 45, 20),
     ]
     var all: [Attempt] = []
     for (world, value, actor) in rates {
