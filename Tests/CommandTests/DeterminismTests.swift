@@ -18,7 +18,8 @@ struct DeterminismTests {
     let report = try report()
     #expect(report.outcome.statistics.failures == 1)
     #expect(report.firstWord == "\nFirst found by determinism, in seed 3: --seed 3")
-    #expect(report.json.contains("\"failures\":1,\"oracle\":\"determinism\""))
+    #expect(report.json.contains("\"failures\":1,"))
+    #expect(report.json.contains("\"oracle\":\"determinism\""))
   }
 
   @Test func `both trace hashes are printed`() throws {
