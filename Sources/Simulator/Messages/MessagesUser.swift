@@ -25,6 +25,7 @@ package struct MessagesUser: SimulatedUser {
   /// The oracle. It remembers every page of this client, because an earlier state may come back
   /// from the disk.
   private var oracle = IntervalOracle()
+  private var retention = RetentionOracle()
   private var budget = PageBudgetOracle<Narrow>()
   /// An expectation of a fetch that did not hold.
   private var breach: String?
@@ -67,6 +68,7 @@ package struct MessagesUser: SimulatedUser {
 
   package mutating func begin() {
     budget = PageBudgetOracle()
+    retention.begin()
     pages = []
     heldBefore = nil
     right = nil
@@ -121,14 +123,25 @@ package struct MessagesUser: SimulatedUser {
 
   // MARK: What happens
 
+  package mutating func acted(
+    _ action: Action, from before: Body, to after: Body, at now: Moment
+  ) {
+    if case .changesLists = action { retention.noteForgetting() }
+  }
+
   package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
     forgotten = nil
+    switch input {
+    case .snapshotArrived: retention.begin()
+    default: break
+    }
     switch input {
     case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
       // Rows that could not be read are dropped before any page that waited for them is taken.
       heldBefore = client.model?.lists
       heldBefore?.forgetUnloaded()
       forgotten = heldBefore
+      retention.begin()
     case .pageArrived, .rowsRead:
       heldBefore = client.model.map { MessagesUser.whole($0.lists, reading: rows) }
     default: heldBefore = nil
@@ -172,6 +185,7 @@ package struct MessagesUser: SimulatedUser {
     heldBefore = nil
     for id in effects.pages.cancel { budget.noteGivenUp(id, isLive: isLive, at: now) }
     for (id, request) in effects.pages.fetch {
+      retention.noteFetch(id)
       let objection = budget.noteFetch(id, request, at: now)
       breach = breach ?? objection
     }
@@ -192,6 +206,7 @@ package struct MessagesUser: SimulatedUser {
     guard outcome == .taken, let before = heldBefore, let store = client.model?.lists else {
       return
     }
+    retention.noteTaken(id, page.page, for: page.request)
     let after = MessagesUser.whole(store, reading: rows)
     if case .item(let id) = page.request.want, !oracle.mayBeWrong(id),
       after.auditCounts.repairs > before.auditCounts.repairs
@@ -204,6 +219,7 @@ package struct MessagesUser: SimulatedUser {
   package mutating func note(
     _ change: ServerMessages.Change, from truth: ServerMessages, at position: Int64
   ) {
+    retention.note(change, from: truth, at: position)
     oracle.note(change, from: truth, at: position)
   }
 
@@ -216,7 +232,8 @@ package struct MessagesUser: SimulatedUser {
   ) -> UserObjection? {
     guard position >= 0, let store = client.model?.lists else { return nil }
     count(store)
-    if let objection = objection(to: store) {
+    let lost = retention.objection(to: store, truth, at: position)
+    if let objection = objection(to: store) ?? lost {
       return UserObjection(.interval, objection.expected, objection.found)
     }
     if let breach { return UserObjection(.budget, breach, "it was otherwise") }
