@@ -119,7 +119,9 @@ class Run:
         self.order = itertools.count()
         self.now = 0
         self.arrivals = {}  # The latest, for each direction of each connection.
-        self.changes = self.messages = self.up = self.down = self.overruled = 0
+        self.changes = self.messages = self.up = self.down = 0
+        self.overruled = 0  # The values that came to nothing.
+        self.deleted = 0  # Those of them whose item was gone.
         self.delays = []
         self.last_change = workload.calm
 
@@ -274,6 +276,7 @@ class Run:
         for (item, field), value in last.items():
             if item not in deleted and self.server.value(item, field) != value:
                 self.overruled += 1
+                self.deleted += not self.server.has(item)
 
     @property
     def stored(self):
@@ -314,7 +317,8 @@ def main():
         "changes": mean("changes"), "requests": mean("messages"), "bytesUp": mean("up"),
         "bytesDown": mean("down"), "secondsToSee": delays[len(delays) // 2] / 1000,
         "secondsToConverge": max(run.last_change - run.workload.calm for run in runs) / 1000,
-        "lost": mean("overruled"), "bytesStored": mean("stored_bytes")})
+        "lost": mean("overruled"), "lostToDeletions": mean("deleted"),
+        "bytesStored": mean("stored_bytes")})
     print(json.dumps(told))
 
 
