@@ -111,7 +111,8 @@ let package = Package(
         "CAllocations", "UpdateMachine", "MessageSync", "SyncProtocols", "SQLiteStore", "ZulipSync",
         "Simulator",
       ],
-      path: "Simulations/Benchmarks", exclude: ["CAllocations", "Limits.txt", "README.md"],
+      path: "Simulations/Benchmarks",
+      exclude: ["CAllocations", "Limits.txt", "PeerModels", "README.md", "peers"],
       swiftSettings: strict),
     .target(
       name: "TestSupport", dependencies: ["UpdateMachine"], path: "Tests/TestSupport",

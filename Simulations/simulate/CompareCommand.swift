@@ -15,10 +15,21 @@ extension Simulate {
       seed before anything runs, so it is the same for each protocol.
 
       Options:
-        --seed N    the first seed (1)
-        --seeds N   the number of workloads, each of another seed (5)
-        --json      print one JSON object on the last line: protocols is a list of objects
-        --svg FILE  draw the table as a picture, too
+        --seed N         the first seed (1)
+        --seeds N        the number of workloads, each of another seed (5)
+        --protocol NAME  only this one of the five
+        --json           print one JSON object on the last line: protocols is a list of objects
+        --svg FILE       draw the table as a picture, too
+        --workload FILE  write the workloads and how they end, so that a library of another
+                         language can be given the same: one JSON object a line, for each seed
+
+      The lines of a workload file, with `at` in milliseconds:
+        seed, devices, calm, end       a workload begins; when all trouble ends; when it ends
+        at, device, does, item         an edit: create, set or delete; with the fields written
+        at, device, happens            goes-offline, comes-back or crashes
+        at, happens                    server-restarts
+        at, until, device, loses       requests that leave in this time lose request or answer
+        seed, protocol, holds          the items that the server holds at the end, by number
 
       The columns, each the mean of one workload unless it says otherwise:
         asks        how its clients ask, as its authors meant it: a request that waits for news,
@@ -37,27 +48,27 @@ extension Simulate {
       Exit codes:
         0    all devices showed the same in the end
         1    some did not
-        2    bad usage, or the picture cannot be written
+        2    bad usage, or a file cannot be written
         130  interrupted
       """,
     run: { words, console in
       let arguments = try Arguments(
-        words, options: ["--seed", "--seeds", "--svg"], flags: ["--json"])
+        words, options: ["--seed", "--seeds", "--svg", "--protocol", "--workload"],
+        flags: ["--json"])
       let first = try arguments.number("--seed", in: UInt64(0)...UInt64(1 << 62)) ?? 1
       let count = try arguments.number("--seeds", in: UInt64(1)...10_000) ?? 5
-      guard let measures = measures(seeds: first..<(first + count), console) else {
+      let seeds = first..<(first + count)
+      let compared = try protocols(arguments.values["--protocol"])
+      guard let measures = measures(compared, seeds: seeds, console) else {
         console.out("Interrupted.")
         return .interrupted
       }
       let table = ComparisonTable(measures)
       console.out(table.text)
       if arguments.has("--json") { console.out(try table.json(firstSeed: first)) }
-      if let file = arguments.values["--svg"] {
-        do {
-          try Data(table.svg.utf8).write(to: URL(filePath: file))
-        } catch {
-          throw FileError(message: "cannot write \(file): \(error.localizedDescription)")
-        }
+      try write(table.svg, to: arguments.values["--svg"])
+      if let file = arguments.values["--workload"] {
+        try write(workload(of: seeds, measures), to: file)
       }
       for row in measures {
         guard let failure = row.failure else { continue }
@@ -66,12 +77,48 @@ extension Simulate {
       return measures.allSatisfy { $0.failure == nil } ? .success : .failure
     })
 
+  /// The protocols of this name; `nil`: all five.
+  private static func protocols(
+    _ name: String?
+  ) throws(UsageError) -> [LibraryWorld.SpokenProtocol] {
+    guard let name else { return Comparison.protocols }
+    let named = Comparison.protocols.filter { $0.rawValue == name }
+    guard named.isEmpty else { return named }
+    let names = Comparison.protocols.map(\.rawValue).joined(separator: ", ")
+    throw UsageError(message: "--protocol needs one of \(names), found \"\(name)\"")
+  }
+
+  /// - Parameter file: `nil`: nothing is written.
+  private static func write(_ text: String, to file: String?) throws(FileError) {
+    guard let file else { return }
+    do {
+      try Data(text.utf8).write(to: URL(filePath: file))
+    } catch {
+      throw FileError(message: "cannot write \(file): \(error.localizedDescription)")
+    }
+  }
+
+  /// The workloads as JSON objects, one a line, each with what the protocols' servers hold then.
+  private static func workload(of seeds: Range<UInt64>, _ measures: [ProtocolMeasures]) -> String {
+    var lines: [String] = []
+    for (index, seed) in seeds.enumerated() {
+      lines += Comparison.workload(seed: seed)
+      for row in measures {
+        lines.append(
+          "{\"holds\":\(row.held[index]),\"protocol\":\"\(row.spoken.rawValue)\",\"seed\":\(seed)}")
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
   /// `nil`: interrupted.
-  private static func measures(seeds: Range<UInt64>, _ console: Console) -> [ProtocolMeasures]? {
+  private static func measures(
+    _ protocols: [LibraryWorld.SpokenProtocol], seeds: Range<UInt64>, _ console: Console
+  ) -> [ProtocolMeasures]? {
     let progress = Progress(console)
     defer { console.progress(nil) }
     var all: [ProtocolMeasures] = []
-    for spoken in Comparison.protocols {
+    for spoken in protocols {
       var sum: ProtocolMeasures?
       for seed in seeds {
         if Interrupt.wasAsked { return nil }

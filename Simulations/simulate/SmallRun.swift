@@ -31,6 +31,7 @@ extension RunReport {
     ]
     if let small, let shrunk = small.shrunk {
       fields.append("\"choicesLeft\":\(shrunk.choicesLeft)")
+      fields.append("\"stepsLeft\":\(EveryWorld.traceReplay(shrunk.token).0.steps)")
       fields.append(String(format: "\"shrinkingMilliseconds\":%.3f", small.milliseconds))
       fields.append("\"token\":\"\(shrunk.token.text)\"")
     }

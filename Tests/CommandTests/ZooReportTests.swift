@@ -194,6 +194,9 @@ struct ZooReportTests {
     #expect(failure["seed"] as? Int == failure["runs"] as? Int)
     #expect((failure["oracle"] as? String)?.isEmpty == false)
     #expect((failure["choicesLeft"] as? Int).map { $0 >= 0 } == true)
+    let story = try #require(ran.output.first { $0.contains("Left: choices") })
+    let steps = try #require(failure["stepsLeft"] as? Int)
+    #expect(story.contains(", steps \(steps), "))
     #expect((failure["milliseconds"] as? Double).map { $0 > 0 } == true)
     #expect((failure["shrinkingMilliseconds"] as? Double).map { $0 > 0 } == true)
   }

@@ -296,6 +296,15 @@ struct ComparedRun<Compared: ComparedProtocol> {
     return text
   }
 
+  /// A JSON object of all items by their number.
+  private func items(_ fields: (Int64) -> JSONObject?) -> String {
+    var items = JSONObject()
+    for number in 1...Int64(workload.edits.count) {
+      items["\(number)"] = fields(number).map { .object($0) }
+    }
+    return JSONValue.object(items).description
+  }
+
   // MARK: The network
 
   private mutating func send(
@@ -404,6 +413,7 @@ struct ComparedRun<Compared: ComparedProtocol> {
       }
     }
     measures.bytesStored /= Int64(devices.count)
+    measures.held = [items { Compared.fields(of: $0, on: server) }]
     measures.toConverge = lastChange - Workload.calm
     return measures
   }

@@ -27,6 +27,8 @@ package struct ProtocolMeasures: Sendable {
   package internal(set) var lost: Int64 = 0
   /// The rows on a device's disk at the end, on average.
   package internal(set) var bytesStored: Int64 = 0
+  /// What the server holds at the end of each workload: a JSON object of items by their number.
+  package internal(set) var held: [String] = []
   /// What is wrong at the end; `nil`: all devices show the same, and nothing is pending.
   package internal(set) var failure: String?
 
@@ -52,6 +54,7 @@ package struct ProtocolMeasures: Sendable {
     toConverge = max(toConverge, other.toConverge)
     lost += other.lost
     bytesStored += other.bytesStored
+    held += other.held
     failure = failure ?? other.failure
   }
 }
@@ -76,6 +79,9 @@ package enum Comparison {
     case .changeLog, .etcd: preconditionFailure("\(spoken.rawValue) is not compared")
     }
   }
+
+  /// The workload of a seed: JSON objects, one a line. `simulate compare --help` explains them.
+  package static func workload(seed: UInt64) -> [String] { Workload(seed: seed).lines(seed: seed) }
 
   private static func measure<Compared: ComparedProtocol>(
     _ compared: Compared.Type, _ seed: UInt64
