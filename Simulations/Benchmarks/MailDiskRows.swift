@@ -70,8 +70,12 @@ func benchmarkMailOnDisk() async {
     let store = file.store(named: "mail")
     var old = saved(Mail(count: count), 0)
     let first = ContinuousClock.now
-    try! await store.checkpoint(form(of: old))
+    let whole = form(of: old)
+    let made = since(first)
+    try! await store.checkpoint(whole)
     line("\(count) messages: first save", Figure.time(since(first)).text)
+    line("  its \(whole.rows.count) rows made alone", Figure.time(made).text)
+    line("  their bytes in a plain file alone", Figure.time(written(whole, into: folder)).text)
     var next = count
     for batch in [1, 10, 100] as [Int64] {
       var times: [Double] = []
@@ -95,6 +99,26 @@ func benchmarkMailOnDisk() async {
     let bytes = (try! FileManager.default.attributesOfItem(atPath: path))[.size] as! Int64
     counted("  the file, bytes a message", bytes / count)
   }
+}
+
+/// Writes what a form's rows have in one plain file; returns the seconds.
+private func written(_ form: SavedRows, into folder: URL) -> Double {
+  let start = ContinuousClock.now
+  let path = folder.appending(path: "plain").path
+  _ = FileManager.default.createFile(atPath: path, contents: nil)
+  let file = FileHandle(forWritingAtPath: path)!
+  var bytes: [UInt8] = []
+  for row in form.rows {
+    bytes += row.key.bytes
+    bytes += row.value
+    guard bytes.count > 1 << 20 else { continue }
+    try! file.write(contentsOf: bytes)
+    bytes.removeAll(keepingCapacity: true)
+  }
+  try! file.write(contentsOf: bytes)
+  try! file.synchronize()
+  try! file.close()
+  return since(start)
 }
 
 private func form(of saved: SavedMail) -> SavedRows {

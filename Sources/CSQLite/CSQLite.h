@@ -12,6 +12,13 @@ static inline int csqlite_bind_bytes(
   return sqlite3_bind_blob64(statement, place, bytes, count, SQLITE_TRANSIENT);
 }
 
+/// Binds bytes that stay where they are until the statement is reset.
+static inline int csqlite_bind_bytes_in_place(
+    sqlite3_stmt *statement, int place, const void *bytes, sqlite3_uint64 count) {
+  if (count == 0) return sqlite3_bind_zeroblob(statement, place, 0);
+  return sqlite3_bind_blob64(statement, place, bytes, count, SQLITE_STATIC);
+}
+
 /// Binds text that ends with a zero byte, which SQLite copies at once.
 static inline int csqlite_bind_text(sqlite3_stmt *statement, int place, const char *text) {
   return sqlite3_bind_text(statement, place, text, -1, SQLITE_TRANSIENT);

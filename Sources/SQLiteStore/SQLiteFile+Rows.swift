@@ -39,9 +39,10 @@ extension SQLiteFile {
         if let follows = entry.follows, follows != kept.writtenAt { throw .taken }
         try connection.setWrittenAt(entry.writtenAt, of: kept.id)
         for range in entry.cleared { try connection.clear(range, of: kept.id) }
+        let putting = try connection.putting()
         for row in entry.rows {
           if let value = row.value {
-            try connection.put(row.key, value, into: kept.id)
+            try putting.put(row.key, value, into: kept.id)
           } else {
             try connection.remove(row.key, from: kept.id)
           }
@@ -61,7 +62,8 @@ extension SQLiteFile {
         } else {
           id = try connection.addReplica(named: name, at: form.writtenAt)
         }
-        for row in form.rows { try connection.put(row.key, row.value, into: id) }
+        let putting = try connection.putting()
+        for row in form.rows { try putting.put(row.key, row.value, into: id) }
       }
     }
   }
@@ -72,7 +74,8 @@ extension SQLiteFile {
       try connection.transaction { () throws(SQLiteFailure) in
         try connection.setAside(name)
         let id = try connection.addReplica(named: name, at: form.writtenAt)
-        for row in form.rows { try connection.put(row.key, row.value, into: id) }
+        let putting = try connection.putting()
+        for row in form.rows { try putting.put(row.key, row.value, into: id) }
       }
     }
   }
@@ -188,17 +191,10 @@ extension Connection {
     try statement.run()
   }
 
-  fileprivate func put(
-    _ key: StoredKey, _ value: [UInt8], into id: Int64
-  ) throws(SQLiteFailure) {
-    let statement = try statement(
-      "REPLACE INTO row(replica, tab, key, value, sum) VALUES(?, ?, ?, ?, ?)")
-    try statement.bind(1, id)
-    try statement.bind(2, Int64(key.table.number))
-    try statement.bind(3, key.bytes)
-    try statement.bind(4, value)
-    try statement.bind(5, RowSum.sum(of: key, value))
-    try statement.run()
+  /// The statement of ``Statement/put(_:_:into:)``. Ask for it once for many rows: to find it by its
+  /// text takes as long as to write a row.
+  fileprivate func putting() throws(SQLiteFailure) -> Statement {
+    try statement("REPLACE INTO row(replica, tab, key, value, sum) VALUES(?, ?, ?, ?, ?)")
   }
 
   fileprivate func remove(_ key: StoredKey, from id: Int64) throws(SQLiteFailure) {

@@ -87,6 +87,31 @@ final class Statement {
   /// Resets the statement. Errors were already thrown by `step()`.
   func reset() { unsafe sqlite3_reset(pointer) }
 
+  /// Runs a statement that writes a row: its replica, table, key, value and sum are the parameters 1
+  /// to 5. The bytes are not copied.
+  func put(
+    _ key: StoredKey, _ value: [UInt8], into replica: Int64
+  ) throws(SQLiteFailure) {
+    try bind(1, replica)
+    try bind(2, Int64(key.table.number))
+    try bind(5, RowSum.sum(of: key, value))
+    let code = unsafe key.bytes.withUnsafeBytes { key in
+      unsafe value.withUnsafeBytes { value in
+        // Bound anew before each step, so that no step reads bytes that have gone.
+        var code = unsafe csqlite_bind_bytes_in_place(
+          pointer, 3, key.baseAddress, UInt64(key.count))
+        guard code == SQLITE_OK else { return code }
+        code = unsafe csqlite_bind_bytes_in_place(
+          pointer, 4, value.baseAddress, UInt64(value.count))
+        guard code == SQLITE_OK else { return code }
+        code = unsafe sqlite3_step(pointer)
+        unsafe sqlite3_reset(pointer)
+        return code
+      }
+    }
+    guard code == SQLITE_DONE else { throw .code(code) }
+  }
+
   // MARK: The current row
 
   func number(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(pointer, column) }
