@@ -191,8 +191,8 @@ extension Connection {
     try statement.run()
   }
 
-  /// The statement of ``Statement/put(_:_:into:)``. Ask for it once for many rows: to find it by its
-  /// text takes as long as to write a row.
+  /// The statement of ``Statement/put(_:_:into:)``. Ask for it once for many rows: to find it by
+  /// its text takes as long as to write a row.
   fileprivate func putting() throws(SQLiteFailure) -> Statement {
     try statement("REPLACE INTO row(replica, tab, key, value, sum) VALUES(?, ?, ?, ?, ?)")
   }

@@ -87,8 +87,8 @@ final class Statement {
   /// Resets the statement. Errors were already thrown by `step()`.
   func reset() { unsafe sqlite3_reset(pointer) }
 
-  /// Runs a statement that writes a row: its replica, table, key, value and sum are the parameters 1
-  /// to 5. The bytes are not copied.
+  /// Runs a statement that writes a row: its replica, table, key, value and sum are the parameters
+  /// 1 to 5. The bytes are not copied.
   func put(
     _ key: StoredKey, _ value: [UInt8], into replica: Int64
   ) throws(SQLiteFailure) {

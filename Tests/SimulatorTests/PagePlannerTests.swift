@@ -67,6 +67,62 @@ import Testing
     #expect(desk.begun.count == 2)
   }
 
+  // MARK: Lists that no window shows
+
+  private static func channel(_ number: Int64) -> PlannerDesk.Narrow {
+    PlannerDesk.Narrow([.channel(ChannelID(number))])
+  }
+
+  private static func deskKeeping(_ count: Int) -> PlannerDesk {
+    var settings = PageSettings()
+    settings.unwatchedMaximum = count
+    return PlannerDesk(settings: settings)
+  }
+
+  @Test func `a list that was left knows what it knew, and the one left first is forgotten`() {
+    var desk = Self.deskKeeping(2)
+    for number in [1, 2, 3] as [Int64] {
+      let window = desk.open(Self.channel(number), .newest(3))
+      desk.serve()
+      desk.put(.closed(window))
+    }
+    #expect(desk.store.narrows == [Self.channel(2), Self.channel(3)])
+    let asked = desk.begun.count
+    let window = desk.open(Self.channel(2), .newest(3))
+    #expect(desk.begun.count == asked, "it is known")
+    // It is shown, so it is not counted.
+    desk.put(.closed(desk.open(Self.channel(4), .newest(1))))
+    #expect(desk.store.narrows == [Self.channel(2), Self.channel(3), Self.channel(4)])
+    desk.put(.closed(window))
+    #expect(desk.store.narrows == [Self.channel(2), Self.channel(4)])
+    _ = desk.open(Self.channel(1), .newest(3))
+    #expect(desk.begun.count == asked + 2, "one for channel 4; channel 1 is asked for once more")
+  }
+
+  @Test func `a list that another window shows is not left`() {
+    var desk = Self.deskKeeping(0)
+    let first = desk.open(Self.channel(1), .newest(3))
+    let second = desk.open(Self.channel(1), .newest(3))
+    desk.serve()
+    desk.put(.closed(first))
+    #expect(desk.store.narrows == [Self.channel(1)])
+    desk.put(.closed(second))
+    #expect(desk.store.narrows == [])
+    #expect(desk.store.count == 3, "its messages stay")
+  }
+
+  @Test func `a start closes the lists that were opened first`() {
+    var desk = Self.deskKeeping(2)
+    for number in [1, 2, 3, 4] as [Int64] { desk.store.open(Self.channel(number)) }
+    let window = desk.planner.open(Self.channel(1), .newest(3))
+    desk.planner.restored(&desk.store)
+    #expect(desk.store.narrows == [Self.channel(1), Self.channel(3), Self.channel(4)])
+    desk.put(.closed(window))
+    #expect(desk.store.narrows == [Self.channel(1), Self.channel(4)])
+  }
+
+  // MARK: Anchors
+
   @Test func `the anchor first unread becomes the ID that the page names`() {
     var desk = Desk()
     desk.serverMessages.apply(.flagged((1...50).map { MessageID($0 * 10) }, .read, isSet: true))

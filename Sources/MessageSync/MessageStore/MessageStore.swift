@@ -215,7 +215,7 @@ public struct MessageStore<Narrow: MessageNarrow>: Sendable {
 
   /// The narrows whose lists are open, in the order of opening. O(n log n).
   @inlinable
-  package var narrows: [Narrow] {
+  public var narrows: [Narrow] {
     lists.sorted { $0.key.number < $1.key.number }.map { $0.value.narrow }
   }
 

@@ -177,7 +177,8 @@
       incarnations[client] = incarnation
       let driver = Driver(
         source: SimulatedSource(incarnation: incarnation), replicas: incarnation.makeStore(),
-        settings: world.faultPlan.settings(of: client), clock: clock, chance: clock,
+        settings: world.faultPlan.settings(of: client), pages: world.faultPlan.pages, clock: clock,
+        chance: clock,
         executor: DriverExecutor(executor),
         tap: { [weak incarnation] input, effects, body, now in
           guard let incarnation else { return }

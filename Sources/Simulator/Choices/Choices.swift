@@ -57,6 +57,8 @@ public struct Choices: Sendable {
     case history
     /// Which servers forget the names of clients, and which names.
     case names
+    /// How many lists clients keep that no window shows.
+    case lists
   }
 
   /// One recorded draw: its stream and its value.

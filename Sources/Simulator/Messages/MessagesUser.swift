@@ -232,7 +232,9 @@ package struct MessagesUser: SimulatedUser {
   ) -> UserObjection? {
     guard position >= 0, let store = client.model?.lists else { return nil }
     count(store)
-    let lost = retention.objection(to: store, truth, at: position)
+    let lost = retention.objection(
+      to: store, truth, at: position, watched: client.windows.map { $0.narrow },
+      unwatchedMaximum: client.settings.pages.unwatchedMaximum)
     if let objection = objection(to: store) ?? lost {
       return UserObjection(.interval, objection.expected, objection.found)
     }

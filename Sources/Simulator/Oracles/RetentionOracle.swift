@@ -1,9 +1,9 @@
 internal import MessageSync
 internal import UpdateMachine
 
-/// Oracle B, the other way round: a client claims no less than it may. What a list knows, it goes on
-/// knowing until an event casts doubt on it (R7, R8, R10, R11), and a page teaches it everything
-/// between the page's ends that no event since has cast doubt on (R4, R5).
+/// Oracle B, the other way round: a client claims no less than it may. What a list knows, it knows
+/// until an event casts doubt on it (R7, R8, R10, R11), and a page teaches it everything between
+/// the page's ends that no event since has cast doubt on (R4, R5).
 ///
 /// Without this, a client that forgets everything at every event passes: it asks again, and its
 /// lists are right in the end. The rules are written here a second time, from the server's changes
@@ -99,15 +99,25 @@ struct RetentionOracle: Sendable {
   }
 
   /// Compares what a client knows with what it knew after its last step.
+  ///
+  /// - Parameters:
+  ///   - watched: the narrows that windows show.
+  ///   - unwatchedMaximum: how many more lists are kept.
   mutating func objection(
-    to store: Store, _ truth: ServerMessages, at position: Int64
+    to store: Store, _ truth: ServerMessages, at position: Int64, watched: [Narrow],
+    unwatchedMaximum: Int
   ) -> IntervalOracle.Objection? {
     firstVisible = truth.firstVisible
+    let unwatched = store.narrows.count { !watched.contains($0) }
     defer {
       last = (store, position)
       self.position = position
       excuse = .none
       taken = []
+    }
+    if unwatched > unwatchedMaximum {
+      return IntervalOracle.Objection(
+        expected: "at most \(unwatchedMaximum) lists that no window shows", found: "\(unwatched)")
     }
     for taken in taken where excuse == .none && firstVisible == MessageID(0) {
       if let objection = objection(to: store, after: taken, at: position) { return objection }
@@ -115,6 +125,12 @@ struct RetentionOracle: Sendable {
     guard let last, excuse == .none, !last.store.isSame(as: store),
       last.store.auditCounts.repairs == store.auditCounts.repairs  // A repair may drop a message.
     else { return nil }
+    if unwatched < unwatchedMaximum,
+      let gone = last.store.narrows.first(where: { store.list(of: $0) == nil })
+    {
+      return IntervalOracle.Objection(
+        expected: "the list of \(gone) is kept, for there is room", found: "it is closed")
+    }
     for narrow in store.narrows {
       guard let now = store.list(of: narrow), let before = last.store.list(of: narrow),
         now.knowledge != before.knowledge
@@ -192,7 +208,7 @@ extension RetentionOracle.Told {
     return arrived.contains(id)
   }
 
-  /// Whether a client that applies the change may no longer know whether the narrow has the message.
+  /// Whether the change leaves a client unsure whether the narrow has the message.
   ///
   /// - Parameter isHeld: the client has the message, so it knows every field of it.
   func castsDoubt(on id: MessageID, in narrow: RetentionOracle.Narrow, isHeld: Bool) -> Bool {
@@ -210,11 +226,10 @@ extension RetentionOracle.Told {
       known.place = target
       known.channel = target.channel
       guard arrived.contains(id) || reads.hasPlace && !isHeld else { return false }
-    case .flagged(let ids, let flags, let isSet):
+    case .flagged(let ids, let flags, _):
       // Two that contradict each other in one answer are a doubt about a held message, too (R10).
       guard ids.contains(id), !reads.flags.isDisjoint(with: flags) else { return false }
       if isHeld { return true }
-      _ = isSet
     case .flaggedAll(let flags, let isSet):
       known.flags = isSet ? flags : []
       known.flagsShown = flags

@@ -45,7 +45,7 @@ public struct RunToken: Sendable {
     var record: [Choices.Choice] = []
     for stream in Choices.Stream.allCases {
       // Tokens that are older than this stream end here.
-      if stream == .rows, reader.isAtEnd { break }
+      if stream.rawValue >= Choices.Stream.rows.rawValue, reader.isAtEnd { break }
       // Pairs of a number of zeros and a value; a value of 0 ends them.
       while true {
         let zeros = try reader.next(below: 100_000)

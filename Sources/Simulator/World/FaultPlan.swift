@@ -5,6 +5,7 @@ internal import UpdateMachine
 /// deeper: swarm testing (Groce and others, "Swarm Testing", 2012).
 struct FaultPlan: Sendable {
   var settings = MachineSettings()
+  var pages = PageSettings()
   /// Whether only every other client saves its state: two machines of one account, of which one is
   /// cheap to fill anew.
   var isMixed = false
@@ -77,6 +78,9 @@ struct FaultPlan: Sendable {
       let cases: UInt64 = choices.pick(.haste, [6, 3, 2])
       if choices.happens(.haste, 1, in: 8) { haste = cases }
     }
+    if hasPages, choices.happens(.lists, 1, in: 4) {
+      pages.unwatchedMaximum = Int(choices.draw(.lists, below: 4))
+    }
     for fault in Fault.allCases where allowed.contains(fault) {
       if fault.isOfPages && !hasPages || fault.isOfChanges && !hasChanges { continue }
       if fault == .forgottenName, !hasNames { continue }
@@ -101,6 +105,7 @@ struct FaultPlan: Sendable {
   func clientSettings(of client: Int) -> ClientSettings {
     var own = ClientSettings()
     own.machine = settings(of: client)
+    own.pages = pages
     return own
   }
 

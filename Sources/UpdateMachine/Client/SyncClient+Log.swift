@@ -71,7 +71,10 @@ extension SyncClient {
     _holding = .nothing
     if let saved, !saved.isBeginning { _holding = .model(saved.model) }
     effects.changes.insert(.model)
-    withModel { $0.lists.handle(.restored) }
+    withLists { planner, lists in
+      lists.handle(.restored)
+      planner.restored(&lists)
+    }
     if let saved { restoreOutbox(saved, &effects) }
     if let changes { restoreOutbox(changes) }
     beginWithoutState()

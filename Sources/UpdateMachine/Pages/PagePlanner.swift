@@ -22,6 +22,9 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
   @usableFromInline let incarnation: Incarnation
   /// In the order in which they were opened.
   @usableFromInline var windows: [Window] = []
+  /// The narrows of lists that no window shows any more, the one that was left first in front. Their
+  /// number is bounded by ``PageSettings/unwatchedMaximum``.
+  @usableFromInline var unwatched: [Narrow] = []
   @usableFromInline var nextWindow: UInt64 = 1
   /// The fetches that are out, oldest first.
   @usableFromInline var fetches: [Fetch] = []
@@ -152,7 +155,26 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     let id = WindowID(nextWindow)
     nextWindow += 1
     windows.append(Window(id: id, narrow: narrow, window: window))
+    unwatched.removeAll { $0 == narrow }
     return id
+  }
+
+  /// Takes the lists of a saved form. Those that no window shows count as left in the order in which
+  /// they were opened.
+  @inlinable
+  package mutating func restored(_ lists: inout Lists) {
+    unwatched = lists.narrows.filter { narrow in !windows.contains { $0.narrow == narrow } }
+    closeOldest(&lists)
+  }
+
+  /// Closes the lists that were left first, until no more are kept than may be. What they knew is
+  /// forgotten; what is held stays.
+  @inlinable
+  mutating func closeOldest(_ lists: inout Lists) {
+    unwatched.removeAll { lists.list(of: $0) == nil }
+    while unwatched.count > settings.unwatchedMaximum {
+      lists.handle(.closed(unwatched.removeFirst()))
+    }
   }
 
   /// Takes one input. `lists` is as it is after the input. Call ``plan(_:_:isLive:at:)`` next.
@@ -167,7 +189,12 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
         windows[index].isShown = false
         windows[index].lacks = nil
       }
-    case .closed(let id): windows.removeAll { $0.id == id }
+    case .closed(let id):
+      guard let index = windows.firstIndex(where: { $0.id == id }) else { break }
+      let narrow = windows.remove(at: index).narrow
+      guard !windows.contains(where: { $0.narrow == narrow }) else { break }
+      unwatched.append(narrow)
+      closeOldest(&lists)
     case .answered(let id, let outcome, let anchor):
       effects.answered.append((id, outcome))
       answered(id, outcome, anchor, &effects, at: now)

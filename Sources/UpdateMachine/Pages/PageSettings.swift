@@ -21,6 +21,9 @@
   @usableFromInline package var repeatFirst = TimeSpan.seconds(1)
   /// How long after an item became suspect it is read again.
   @usableFromInline package var secondReadingAfter = TimeSpan.seconds(10)
+  /// How many lists are kept that no window shows, so that what they know is there when the user
+  /// comes back. Beyond it the list that was left first is closed.
+  @usableFromInline package var unwatchedMaximum = 200
 
   /// Creates the defaults, which suit most servers.
   @inlinable

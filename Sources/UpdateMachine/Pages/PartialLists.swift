@@ -33,6 +33,10 @@ public protocol PartialLists<Narrow, ID>: Sendable {
   /// if it was that before: O(1) then, except for finding the list.
   mutating func open(_ narrow: Narrow, as copy: inout PartialList<ID>) -> Bool
 
+  /// The narrows whose lists are open, in the order of opening. O(n log n). A start asks for them,
+  /// so that lists which no window shows any more are bounded across starts, too.
+  var narrows: [Narrow] { get }
+
   /// Whether a list of this narrow can ever be complete. If not, its pages are snapshots.
   func canBeKnown(_ narrow: Narrow) -> Bool
 
@@ -142,6 +146,9 @@ public struct NoLists: PartialLists, Hashable {
 
   @inlinable
   public mutating func open(_ narrow: Never, as copy: inout PartialList<ID>) -> Bool {}
+
+  @inlinable
+  public var narrows: [Never] { [] }
 
   @inlinable
   public func canBeKnown(_ narrow: Never) -> Bool {}
