@@ -22,8 +22,8 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
   @usableFromInline let incarnation: Incarnation
   /// In the order in which they were opened.
   @usableFromInline var windows: [Window] = []
-  /// The narrows of lists that no window shows any more, the one that was left first in front. Their
-  /// number is bounded by ``PageSettings/unwatchedMaximum``.
+  /// The narrows of lists that no window shows any more, in the order in which they were left. Their
+  /// number is bounded by `PageSettings.unwatchedMaximum`.
   @usableFromInline var unwatched: [Narrow] = []
   @usableFromInline var nextWindow: UInt64 = 1
   /// The fetches that are out, oldest first.
@@ -159,8 +159,8 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
     return id
   }
 
-  /// Takes the lists of a saved form. Those that no window shows count as left in the order in which
-  /// they were opened.
+  /// Takes the lists of a saved form. Those that no window shows count as left in the order in
+  /// which they were opened.
   @inlinable
   package mutating func restored(_ lists: inout Lists) {
     unwatched = lists.narrows.filter { narrow in !windows.contains { $0.narrow == narrow } }
