@@ -22,8 +22,8 @@ package struct PagePlanner<Lists: PartialLists>: Sendable {
   @usableFromInline let incarnation: Incarnation
   /// In the order in which they were opened.
   @usableFromInline var windows: [Window] = []
-  /// The narrows of lists that no window shows any more, in the order in which they were left. Their
-  /// number is bounded by `PageSettings.unwatchedMaximum`.
+  /// The narrows of lists that no window shows any more, in the order in which they were left: at
+  /// most `PageSettings.unwatchedMaximum`.
   @usableFromInline var unwatched: [Narrow] = []
   @usableFromInline var nextWindow: UInt64 = 1
   /// The fetches that are out, oldest first.
