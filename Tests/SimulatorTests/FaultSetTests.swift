@@ -83,7 +83,7 @@ struct FaultSetTests {
       let plain = FaultPlan(&another, allowed: others)
       #expect(faultPlan.faults == plain.faults)
       #expect(faultPlan.disturbances == plain.disturbances)
-      #expect(one.record == another.record)
+      #expect(one.record == another.record.filter { $0.stream != .lists })
     }
   }
 
