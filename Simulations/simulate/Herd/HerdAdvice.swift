@@ -22,15 +22,22 @@ enum HerdAdvice {
   private static func peak(_ run: HerdRun) -> String {
     let settings = run.settings
     let retry = settings.machine.retry
+    if settings.server.capacity < 500, run.peakLoad < 2000 {
+      return "chance: with so few registers a second, one second has many more than another"
+    }
     switch run.story.name {
     case .restart, .deploys:
       let wanted = spread(settings)
-      guard settings.machine.spread < .seconds(wanted) else { return "many came back too early." }
+      guard settings.machine.spread < .seconds(wanted) else {
+        return "those who were refused came back while others still came for the first time"
+      }
       return """
         all come back within spread, \(settings.machine.spread); the server needs \
         \(HerdTable.seconds(settings.shortest)) s. Try --settings spread=\(wanted)
         """
-    case .outage where settings.server.lifetime > 3_610_000:
+    case .outage
+    where settings.server.lifetime > 3_610_000
+      && settings.machine.spread < .seconds(spread(settings)):
       return """
         the server keeps logs for longer than the outage, so clients come back within spread, \
         \(settings.machine.spread). Try --settings spread=\(spread(settings))
@@ -41,15 +48,16 @@ enum HerdAdvice {
         \(retry.transientCap). Try --lifetime 7200 --settings spread=\(spread(settings))
         """
     case .badRelease:
+      let attempts = Int64(settings.clients) * 2000 / max(retry.slowCap.milliseconds, 1)
       return """
         a register that fails is tried again within slowCap, \(retry.slowCap), in the mean after half \
-        of it: \(HerdTable.grouped(Int64(settings.clients) * 2000 / max(retry.slowCap.milliseconds, 1))) \
-        registers a second, and more at first. Only the good release helps
+        of it: \(HerdTable.grouped(attempts)) registers a second, and more at first. Only the good \
+        release helps
         """
     case .popularClock:
       return """
         a client that was away for longer than its log's lifetime registers at once, whatever the \
-        settings. Only the server can spread them: --shedding slots
+        settings. Only the server can spread them, as it does with --shedding slots
         """
     }
   }

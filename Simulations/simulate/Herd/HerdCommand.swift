@@ -64,6 +64,13 @@ extension Simulate {
       return try herd(try HerdOptions(arguments), console)
     })
 
+  /// How long the processor has worked for this process.
+  private static var processorSeconds: Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
   private static func herd(_ options: HerdOptions, _ console: Console) throws -> ExitCode {
     let progress = Progress(console)
     defer { console.progress(nil) }
@@ -72,7 +79,7 @@ extension Simulate {
     var rows: [HerdRow] = []
     for story in options.stories {
       for variant in options.variants {
-        let start = progress.seconds
+        let (start, worked) = (progress.seconds, Simulate.processorSeconds)
         let run = HerdRun(HerdStory(story), options.settings(variant), whole: options.whole) {
           second in
           progress.show("herd: \(story.rawValue), \(variant.label), second \(second)")
@@ -84,7 +91,10 @@ extension Simulate {
           console.out("Interrupted.")
           return .interrupted
         }
-        rows.append(HerdRow(run, label: variant.label, seconds: progress.seconds - start))
+        rows.append(
+          HerdRow(
+            run: run, label: variant.label, seconds: progress.seconds - start,
+            processorSeconds: Simulate.processorSeconds - worked))
       }
     }
     console.progress(nil)

@@ -1,8 +1,8 @@
 import Simulator
 import UpdateMachine
 
-/// What each setting of the machine changes: each story is played with a quarter of it, and with four
-/// times as much.
+/// What each setting of the machine changes: each story is played with a quarter of it, and with
+/// four times as much.
 struct HerdKnobs {
   private let options: HerdOptions
 
@@ -27,9 +27,13 @@ struct HerdKnobs {
     console.progress(nil)
     console.out(HerdTable(usual).text)
     var idle: [String] = []
+    var unset: [String] = []
     var changed: [HerdRow] = []
     for name in MachineSettings.spans {
-      guard let span = base.machine.span(name) else { continue }
+      guard let span = base.machine.span(name) else {
+        unset.append(name)
+        continue
+      }
       var matters = false
       for factor in ["÷ 4", "× 4"] {
         let milliseconds = factor == "÷ 4" ? span.milliseconds / 4 : span.milliseconds * 4
@@ -55,6 +59,9 @@ struct HerdKnobs {
     changed.sort { order($0) < order($1) }
     console.out(HerdTable(changed).text)
     console.out("What changes nothing here: \(idle.joined(separator: ", ")).")
+    if !unset.isEmpty {
+      console.out("Not tried, because it is not set: \(unset.joined(separator: ", ")).")
+    }
     return .success
   }
 
@@ -71,7 +78,7 @@ struct HerdKnobs {
       progress.show("herd: \(label), \(story.rawValue), second \(second)")
       return !Interrupt.wasAsked
     }
-    return run.map { HerdRow($0, label: label, seconds: 0) }
+    return run.map { HerdRow(run: $0, label: label, seconds: 0, processorSeconds: 0) }
   }
 
   private func stop(_ console: Console) -> ExitCode {

@@ -146,7 +146,8 @@ enum HerdNumbers {
         $0.trimmingCharacters(in: .whitespaces)
       }
       guard parts.count == 2 else {
-        throw UsageError(message: "\"\(pair)\" is no setting. Write one as spread=120 or slowCap=2min")
+        throw UsageError(
+          message: "\"\(pair)\" is no setting. Write one as spread=120 or slowCap=2min")
       }
       guard let span = span(parts[1]) else {
         throw UsageError(

@@ -1,10 +1,11 @@
 import Foundation
 import Simulator
 
-/// Requests and live clients, second by second: two diagrams for each story, a line for each variant.
+/// Requests, their work and live clients, second by second: three diagrams for each story, a line
+/// for each variant.
 struct HerdPicture {
   private static let width = 760
-  private static let plot = (left: 80, width: 640, height: 130, pitch: 400)
+  private static let plot = (left: 80, width: 640, height: 120, gap: 24)
   private static let colours = [
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#000000",
     "#bb7744", "#44aa99", "#882255", "#999933",
@@ -20,7 +21,7 @@ struct HerdPicture {
 
   var svg: String {
     let most = stories.map { variants(of: $0).count }.max() ?? 0
-    let pitch = HerdPicture.plot.pitch + most * 16
+    let pitch = 110 + 3 * (HerdPicture.plot.height + HerdPicture.plot.gap) + most * 16
     let height = stories.count * pitch
     var parts = [
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(HerdPicture.width)\" "
@@ -42,44 +43,57 @@ struct HerdPicture {
 
   private func panel(_ story: HerdStory.Name) -> [String] {
     let rows = variants(of: story)
-    let (left, height) = (HerdPicture.plot.left, HerdPicture.plot.height)
-    let clients = Int64(rows.first?.run.settings.clients ?? 1)
-    let capacity = Double(rows.first?.run.settings.server.capacity ?? 1)
-    let load = rows.map { row in
-      let second = Double(row.run.settings.server.workPerSecond)
-      return row.run.seconds.map { Double($0.work) / second * capacity }
-    }
-    let longest = max(rows.map(\.run.seconds.count).max() ?? 0, 2)
-    let top = max(load.flatMap { $0 }.max() ?? 0, capacity * 1.2)
+    let (left, plot) = (HerdPicture.plot.left, HerdPicture.plot)
     var parts = [
       "<text x=\"\(left)\" y=\"22\" font-weight=\"bold\">\(story.rawValue): "
         + "\(HerdStory(story).summary)</text>"
     ]
-    parts.append("<g transform=\"translate(0 34)\">")
-    parts += frame("work that came, as registers a second", top: top)
-    let y = Double(height) * (1 - capacity / top)
-    parts.append(
-      "<path d=\"M\(left) \(text(y))h\(HerdPicture.plot.width)\" stroke=\"black\" "
-        + "stroke-dasharray=\"4 3\"/><text x=\"\(left - 6)\" y=\"\(text(y + 4))\" "
-        + "text-anchor=\"end\">C</text>")
-    for (index, values) in load.enumerated() {
-      parts.append(line(values, top: top, longest: longest, index))
+    let diagrams = [
+      diagram(
+        "requests a second", rows.map { row in row.run.seconds.map { Double($0.requests) } },
+        line: nil),
+      diagram(
+        "work that came, in multiples of C",
+        rows.map { row in
+          let most = Double(row.run.settings.server.workPerSecond)
+          return row.run.seconds.map { Double($0.work) / most }
+        }, line: 1),
+      diagram(
+        "live clients", rows.map { row in row.run.seconds.map { Double($0.live) } }, line: nil)
+        + times(rows),
+    ]
+    for (index, diagram) in diagrams.enumerated() {
+      parts.append(
+        "<g transform=\"translate(0 \(34 + index * (plot.height + plot.gap)))\">")
+      parts += diagram
+      parts.append("</g>")
     }
-    parts.append("</g>")
-    parts.append("<g transform=\"translate(0 \(34 + height + 40))\">")
-    parts += frame("live clients", top: Double(clients))
     for (index, row) in rows.enumerated() {
-      let live = row.run.seconds.map { Double($0.live) }
-      parts.append(line(live, top: Double(clients), longest: longest, index))
-    }
-    parts += times(rows)
-    parts.append("</g>")
-    for (index, row) in rows.enumerated() {
-      let y = 34 + 2 * height + 84 + index * 16
+      let y = 34 + 3 * (plot.height + plot.gap) + 24 + index * 16
       parts.append(
         "<rect x=\"\(left)\" y=\"\(y - 9)\" width=\"10\" height=\"10\" "
           + "fill=\"\(colour(index))\"/><text x=\"\(left + 16)\" y=\"\(y)\">"
           + "\(escaped(row.label))</text>")
+    }
+    return parts
+  }
+
+  /// A diagram with a line for each variant, and a dashed one at `mark`.
+  private func diagram(_ title: String, _ lines: [[Double]], line mark: Double?) -> [String] {
+    let (left, width, height) = (
+      HerdPicture.plot.left, HerdPicture.plot.width, HerdPicture.plot.height
+    )
+    let longest = max(lines.map(\.count).max() ?? 0, 2)
+    let top = max(lines.flatMap { $0 }.max() ?? 0, (mark ?? 1) * 1.2)
+    var parts = frame(title, top: top)
+    if let mark {
+      let y = text(Double(height) * (1 - mark / top))
+      parts.append(
+        "<path d=\"M\(left) \(y)h\(width)\" stroke=\"black\" stroke-dasharray=\"4 3\"/>"
+          + "<text x=\"\(left + width + 6)\" y=\"\(y)\">C</text>")
+    }
+    for (index, values) in lines.enumerated() {
+      parts.append(line(values, top: top, longest: longest, index))
     }
     return parts
   }
@@ -94,7 +108,7 @@ struct HerdPicture {
       "<rect x=\"\(left)\" y=\"0\" width=\"\(width)\" height=\"\(height)\" fill=\"none\" "
         + "stroke=\"#aaaaaa\"/>",
       "<text x=\"\(left - 6)\" y=\"10\" text-anchor=\"end\">"
-        + "\(HerdTable.grouped(Int64(top.rounded())))</text>",
+        + "\(top < 100 ? text(top) : HerdTable.grouped(Int64(top.rounded())))</text>",
       "<text x=\"\(left - 6)\" y=\"\(height)\" text-anchor=\"end\">0</text>",
     ]
   }

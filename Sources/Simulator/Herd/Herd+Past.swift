@@ -24,7 +24,8 @@ extension Herd {
     }
   }
 
-  /// Gives every client a past of a night: its app went to the background `asleep` milliseconds ago.
+  /// Gives every client a past of a night: its app went to the background `asleep` milliseconds
+  /// ago.
   package mutating func makeSleeping(for asleep: Int64) {
     for client in 0..<cells.count {
       var past = Past(of: client, in: self, from: Int64(now) - asleep - 60_000)

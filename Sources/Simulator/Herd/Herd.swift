@@ -45,7 +45,7 @@ package struct Herd: ~Copyable {
     terms = ServerTerms(
       longDeadline: TimeSpan(milliseconds: settings.server.heartbeat + 10_000),
       lifetime: TimeSpan(milliseconds: settings.server.lifetime))
-        posts = Array(repeating: HerdPost(), count: settings.clients)
+    posts = Array(repeating: HerdPost(), count: settings.clients)
     wheel = TimeWheel(things: settings.clients, at: now)
     tries = Array(repeating: 0, count: settings.clients)
     let others = settings.policy == .ours ? 0 : settings.clients
@@ -123,8 +123,8 @@ package struct Herd: ~Copyable {
     return true
   }
 
-  /// Reads what is known of some clients, so that the processor fetches it all at the same time. One
-  /// after the other, each would wait for memory.
+  /// Reads what is known of some clients, so that the processor fetches it all at the same time.
+  /// One after the other, each would wait for memory.
   private mutating func fetch(_ clients: [Int32]) {
     var sum: UInt32 = 0
     for client in clients {
@@ -199,6 +199,7 @@ package struct Herd: ~Copyable {
       cell.log = finger.log
       cell.place = finger.event
     }
+    assert(unpacked(cell, client) == machine, "a cell has lost something")
     cells[client] = cell
     let isLive = self.isLive(cell)
     guard isLive != wasLive else { return }
@@ -225,7 +226,8 @@ package struct Herd: ~Copyable {
     if let request = effects.request {
       posts[client].set(.request, due: wheel.now + latency(client))
       // A poll that waits is sent by those who are up to date.
-      if case .poll(_, _, waits: true) = request {} else if tries[client] < .max {
+      if case .poll(_, _, waits: true) = request {
+      } else if tries[client] < .max {
         tries[client] += 1
       }
     }

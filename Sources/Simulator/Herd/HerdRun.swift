@@ -65,7 +65,7 @@ package struct HerdRun: Sendable {
   /// How long after the last cause is over all clients must be live. If they are not, the cause has
   /// been outlasted by what it brought about.
   package static func patience(_ settings: HerdSettings) -> Int64 {
-    max(3 * settings.shortest, 300_000)
+    max(3 * settings.shortest, 300_000) + settings.machine.retry.slowCap.milliseconds
   }
 
   /// Goes on to a time of the story, in milliseconds.

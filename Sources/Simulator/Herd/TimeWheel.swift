@@ -1,11 +1,11 @@
 /// When each of many numbered things is due next: a calendar queue of two wheels, whose slots are
-/// lists of small blocks of numbers. To add or take one costs a constant time, and allocates nothing
-/// once there are enough blocks. Things that come out together lie side by side, so a host can fetch
-/// from memory what it knows of them all at once.
+/// lists of small blocks of numbers. To add or take one costs a constant time, and allocates
+/// nothing once there are enough blocks. Things that come out together lie side by side, so a host
+/// can fetch from memory what it knows of them all at once.
 ///
-/// The first wheel has a slot for each millisecond of a turn of four seconds, the second one for each
-/// such turn of the next 4.6 hours. Source: Varghese and Lauck, "Hashed and hierarchical timing
-/// wheels", 1987.
+/// The first wheel has a slot for each millisecond of a turn of four seconds, the second one for
+/// each such turn of the next 4.6 hours. Source: Varghese and Lauck, "Hashed and hierarchical
+/// timing wheels", 1987.
 ///
 /// Nothing is ever taken out early. A thing that is made due at another time has two numbers in the
 /// wheel, and the host asks the thing itself whether it is due when one comes up.

@@ -1,9 +1,10 @@
-// Packs a machine into 64 bytes, for hosts that keep a million of them. Machine+Packing.swift is for
-// hosts that visit millions of states of a small world; this one keeps real settings' spans, and
-// every number. It loses nothing, as long as its preconditions hold.
+// Packs a machine into 64 bytes, for hosts that keep a million of them. Machine+Packing.swift is
+// for hosts that visit millions of states of a small world; this one keeps real settings' spans,
+// and every number. It loses nothing, as long as its preconditions hold.
 
 /// A machine without its settings and terms, which a herd shares, in 64 bytes: one line of most
-/// processors' caches. Moments are milliseconds of the host's clock, which must be from 0 to 49 days.
+/// processors' caches. Moments are milliseconds of the host's clock, which must be from 0 to 49
+/// days.
 @usableFromInline
 package struct MachineCell: BitwiseCopyable, Equatable, Sendable {
   /// Stands for no moment, and for ``Moment/distantPast``.
@@ -14,7 +15,8 @@ package struct MachineCell: BitwiseCopyable, Equatable, Sendable {
   @usableFromInline package var place: UInt32 = 0
   /// From the lowest: the status's code (4 bits), then a bit each: the request waits, a write is
   /// out, unwritten, started, in the foreground, the next poll is quick, failed, herd, finger,
-  /// terms; then the exponents of the transient backoff, the slow one and the deadlines, 5 bits each.
+  /// terms; then the exponents of the transient backoff, the slow one and the deadlines, 5 bits
+  /// each.
   @usableFromInline var flags: UInt32 = 0
   @usableFromInline var sent = none
   @usableFromInline var requestCount: UInt32 = 0
@@ -86,8 +88,8 @@ package struct MachineCell: BitwiseCopyable, Equatable, Sendable {
 }
 
 extension Machine {
-  /// Puts everything into a cell but the settings, the terms and the finger. Its ``MachineCell/log``
-  /// and ``MachineCell/place`` stay as they are.
+  /// Puts everything into a cell but the settings, the terms and the finger. Its
+  /// ``MachineCell/log`` and ``MachineCell/place`` stay as they are.
   ///
   /// - Parameter terms: the terms of every snapshot; those of this machine, if it has had one.
   @inlinable
