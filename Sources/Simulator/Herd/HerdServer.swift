@@ -131,7 +131,7 @@ package struct HerdServer: Sendable {
     if backlogHead == backlog.count {
       backlog.removeAll(keepingCapacity: true)
       backlogHead = 0
-    } else if backlogHead >= 1 << 16, backlogHead * 2 > backlog.count {
+    } else if backlogHead >= 1 << 16, backlogHead * 4 > backlog.count {
       backlog.removeFirst(backlogHead)
       backlogHead = 0
     }

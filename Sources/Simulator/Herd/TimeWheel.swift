@@ -28,10 +28,12 @@ package struct TimeWheel: Sendable {
   /// The present, in milliseconds. Whatever is due earlier has been taken.
   package private(set) var now: UInt32
 
-  /// - Parameter things: about how many numbers it will hold.
+  /// - Parameter things: how many there are.
   package init(things: Int, at now: UInt32) {
     self.now = now
-    blocks.reserveCapacity((things / TimeWheel.room + 2 * TimeWheel.size) * TimeWheel.block)
+    // Four numbers for each thing. Memory that is not touched costs nothing, and an array that grows
+    // is there twice for a while.
+    blocks.reserveCapacity((4 * things / TimeWheel.room + 2 * TimeWheel.size) * TimeWheel.block)
   }
 
   /// The bytes that it keeps.
