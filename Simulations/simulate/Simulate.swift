@@ -15,8 +15,8 @@ enum Simulate {
 
   static let commands: [Command] = [
     runCommand, traceCommand, replayCommand, checkCommand, conformCommand, scenarioCommand,
-    sumCommand, exploreCommand, compareCommand, playgroundCommand, lessonCommand, serveCommand,
-    zooCommand,
+    sumCommand, exploreCommand, compareCommand, herdCommand, playgroundCommand, lessonCommand,
+    serveCommand, zooCommand,
   ]
 
   static func run(_ words: [String], console: Console) -> ExitCode {

@@ -56,6 +56,14 @@ import UpdateMachine
     #expect(try text(article).contains(block))
   }
 
+  @Test func `the article on herds shows what herd prints`() throws {
+    let run = CommandRun("herd --clients 10000 --story restart --settings spread=120")
+    let table = run.output.prefix(2).joined(separator: "\n")
+    #expect(
+      try text("Sources/Simulator/Simulator.docc/Herds.md").contains("```\n\(table)\n```\n"),
+      "\(table)")
+  }
+
   @Test func `every claim in the README's banner is one that the machine makes`() throws {
     let said = try text(banner).split(separator: "\n")
     let lines = try text("README.md").split(separator: "\n")

@@ -23,25 +23,9 @@ extension MachineSettings {
 
   /// Every setting, as a scenario writes it; `nil`: it has no value.
   var named: [(name: String, value: String?)] {
-    spans.map { ($0.0, $0.1.map { Words.text($0) }) } + [
+    MachineSettings.spans.map { ($0, span($0).map { Words.text($0) }) } + [
       ("durable", isDurable ? "yes" : "no"), ("paceBurst", "\(retry.paceBurst)"),
       ("wakeBurst", "\(retry.wakeBurst)"),
-    ]
-  }
-
-  /// Every span with its name in TheMachine §1.
-  private var spans: [(String, TimeSpan?)] {
-    [
-      ("transientFirst", retry.transientFirst), ("transientCap", retry.transientCap),
-      ("slowFirst", retry.slowFirst),
-      ("slowCap", retry.slowCap), ("quickDeadline", quickDeadline),
-      ("registerDeadline", registerDeadline), ("deadlineCap", retry.deadlineCap),
-      ("retryAfterFloor", retry.retryAfterFloor), ("retryAfterCap", retry.retryAfterCap),
-      ("collector", collector), ("spread", spread), ("healthy", retry.healthy),
-      ("productive", productive), ("reallyWaited", reallyWaited),
-      ("paceInterval", retry.paceInterval),
-      ("wakeInterval", retry.wakeInterval), ("late", late), ("writeDue", writeDue),
-      ("debounce", debounce), ("refreshPeriod", refreshPeriod),
     ]
   }
 }

@@ -59,4 +59,41 @@ extension MachineSettings {
     }
     return true
   }
+
+  /// The names that ``set(_:to:)`` knows, in the order of TheMachine §1.
+  package static var spans: [String] {
+    [
+      "transientFirst", "transientCap", "slowFirst", "slowCap", "quickDeadline",
+      "registerDeadline", "deadlineCap", "retryAfterFloor", "retryAfterCap", "collector",
+      "spread", "healthy", "productive", "reallyWaited", "paceInterval", "wakeInterval",
+      "late", "writeDue", "debounce", "refreshPeriod",
+    ]
+  }
+
+  /// The span with a name of ``spans``; `nil` for other names, and if it is not set.
+  package func span(_ name: String) -> TimeSpan? {
+    switch name {
+    case "transientFirst": retry.transientFirst
+    case "transientCap": retry.transientCap
+    case "slowFirst": retry.slowFirst
+    case "slowCap": retry.slowCap
+    case "quickDeadline": quickDeadline
+    case "registerDeadline": registerDeadline
+    case "deadlineCap": retry.deadlineCap
+    case "retryAfterFloor": retry.retryAfterFloor
+    case "retryAfterCap": retry.retryAfterCap
+    case "collector": collector
+    case "spread": spread
+    case "healthy": retry.healthy
+    case "productive": productive
+    case "reallyWaited": reallyWaited
+    case "paceInterval": retry.paceInterval
+    case "wakeInterval": retry.wakeInterval
+    case "late": late
+    case "writeDue": writeDue
+    case "debounce": debounce
+    case "refreshPeriod": refreshPeriod
+    default: nil
+    }
+  }
 }
