@@ -31,8 +31,8 @@ package struct TimeWheel: Sendable {
   /// - Parameter things: how many there are.
   package init(things: Int, at now: UInt32) {
     self.now = now
-    // Four numbers for each thing. Memory that is not touched costs nothing, and an array that grows
-    // is there twice for a while.
+    // Four numbers for each thing. Memory that is not touched costs nothing, and an array that
+    // grows is there twice for a while.
     blocks.reserveCapacity((4 * things / TimeWheel.room + 2 * TimeWheel.size) * TimeWheel.block)
   }
 
