@@ -8,9 +8,10 @@ public struct MachineSettings: Hashable, Sendable {
   @usableFromInline package var registerDeadline: TimeSpan = .seconds(60)
   /// How often the server looks for logs whose lifetime is over.
   @usableFromInline package var collector: TimeSpan = .seconds(60)
-  /// The span over which a herd returns: clients that lost their logs together. Up to clients ÷
-  /// snapshots a second, it costs nothing.
-  @usableFromInline package var spread: TimeSpan = .seconds(5)
+  /// The span over which a herd returns: clients that lost their logs together, as when the server
+  /// starts anew. Each waits for a random part of it; zero: none waits. Up to clients ÷ snapshots
+  /// that the server can make in a second, it costs nothing (TheMachine §5).
+  public var spread: TimeSpan = .seconds(5)
   /// A waiting poll that was out this long is productive, even if it brought nothing.
   @usableFromInline package var productive: TimeSpan = .seconds(5)
   /// A waiting poll that was out this long really waited at the server.
