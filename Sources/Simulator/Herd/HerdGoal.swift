@@ -21,8 +21,8 @@ extension HerdRun {
       switch goal {
       case .peak: return peakLoad > 1200
       case .requests: return tries > 300
-      case .time: return (worst(\.live100) ?? .max) > HerdRun.allowed(settings)
-      case .recovery: return worst(\.live100) == nil
+      case .time: return (worst { $0.live100 } ?? .max) > HerdRun.allowed(settings)
+      case .recovery: return worst { $0.live100 } == nil
       }
     }
   }

@@ -116,7 +116,7 @@ extension HerdRun {
 
   /// The most work that came in a second, in thousandths of what the server can do.
   package var peakLoad: Int64 {
-    peak(\.work) * 1000 / settings.server.workPerSecond
+    peak { $0.work } * 1000 / settings.server.workPerSecond
   }
 
   /// How many milliseconds after the cause all were live, in the worst case; `nil`: never.
@@ -135,7 +135,7 @@ extension HerdRun {
     return returned == 0 ? 0 : recoveries.reduce(0) { $0 + $1.tries } * 100 / returned
   }
 
-  package var triesMost: Int64 { recoveries.map(\.triesMost).max() ?? 0 }
+  package var triesMost: Int64 { recoveries.map { $0.triesMost }.max() ?? 0 }
 
   package func total(_ measure: (HerdSecond) -> Int64) -> Int64 {
     seconds.reduce(0) { $0 + measure($1) }
