@@ -22,7 +22,11 @@ extension SyncClient {
   mutating func changeWindow(_ change: WindowChange, at now: Moment, _ effects: inout Effects) {
     switch change {
     case .moved(let id, let window): tellPlanner(.moved(id, window), at: now, &effects)
-    case .closed(let id): tellPlanner(.closed(id), at: now, &effects)
+    case .closed(let id):
+      let revision = model?.lists.revision
+      tellPlanner(.closed(id), at: now, &effects)
+      // A list may have been closed, so that no more are kept than may be.
+      if model?.lists.revision != revision { self.change(&effects) { _ in } }
     }
     shownVersion = nil
   }
