@@ -55,7 +55,7 @@ struct HerdCommandTests {
 
   @Test func `a file has a setting in each line`() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "herd-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: file) }
+    defer { try? FileManager.default.removeItem(at: file) }  // It may not have been written.
     try Data("# for a large server\nspread = 2min\n\nslowFirst=400ms\n".utf8).write(to: file)
     let settings = try HerdNumbers.settings(file.path)
     #expect(settings.spread == .seconds(120))

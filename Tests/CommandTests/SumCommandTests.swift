@@ -158,7 +158,7 @@ import UpdateMachine
     #expect(
       CommandRun("sum \(one) \(build)").errors.first?.contains(
         "\(build) is of another build than \(one)") == true)
-    // Two builds that nobody knows may differ.
+    // Two builds without a hash may differ.
     let files = try ["--seeds 2", "--first 3 --seeds 2"].map { options in
       let text = try String(contentsOfFile: report("c.json", options), encoding: .utf8)
       return try write(

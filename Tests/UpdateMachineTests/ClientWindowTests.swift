@@ -53,6 +53,19 @@ import Testing
     #expect(Self.words(hand, id) == "10 20")
   }
 
+  /// Found by seed 1503 with real actors: the list was closed, and the app still showed the model
+  /// with it.
+  @Test func `an app is told of the model if a list is closed to make room, and only then`() {
+    var hand = Self.following()
+    let most = hand.client.settings.pages.unwatchedMaximum
+    #expect(most == 200)
+    for number in 1...Int64(most) + 1 {
+      let (id, _) = hand.openWindow(on: ShelfNarrow([.sender(UserID(number))]), showing: .newest(3))
+      _ = hand.put(.window(.closed(id)))
+      #expect(hand.changes.contains(.model) == (number > most), "\(number)")
+    }
+  }
+
   @Test func `only windows whose view changed are named`() {
     var hand = Self.following()
     let (one, _) = hand.openWindow(on: PageBench.a, showing: .newest(3))

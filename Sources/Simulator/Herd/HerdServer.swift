@@ -65,7 +65,7 @@ package struct HerdServer: Sendable {
     case served
     /// It waits in the backlog.
     case waits
-    /// It is refused, to come again after so many milliseconds; `nil`: nobody knows.
+    /// It is refused, to come again after so many milliseconds; `nil`: it is not told when.
     case refused(after: Int64?)
     /// It is never answered.
     case hangs

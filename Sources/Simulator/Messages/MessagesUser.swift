@@ -131,10 +131,7 @@ package struct MessagesUser: SimulatedUser {
 
   package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
     forgotten = nil
-    switch input {
-    case .snapshotArrived: retention.begin()
-    default: break
-    }
+    if case .snapshotArrived = input { retention.begin() }
     switch input {
     case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
       // Rows that could not be read are dropped before any page that waited for them is taken.

@@ -20,7 +20,7 @@ struct RetentionOracle: Sendable {
   /// dropped.
   private var firstVisible = MessageID(0)
   /// Why lists may know less after this step than the events explain.
-  private var excuse = Excuse.none
+  private var isExcused = false
   /// Where the client's finger stood when each fetch left, at the latest.
   private var left: [RequestID: Int64] = [:]
   /// Where it stood after the last step.
@@ -43,8 +43,6 @@ struct RetentionOracle: Sendable {
     var arrived: [MessageID]
   }
 
-  private enum Excuse: Sendable { case none, everything }
-
   /// The client begins anew: with a process, with a snapshot, or with what is left after rows could
   /// not be read.
   mutating func begin() {
@@ -54,7 +52,7 @@ struct RetentionOracle: Sendable {
 
   /// The user has a message dropped, or a list forgotten.
   mutating func noteForgetting() {
-    excuse = .everything
+    isExcused = true
     left = [:]
   }
 
@@ -112,17 +110,17 @@ struct RetentionOracle: Sendable {
     defer {
       last = (store, position)
       self.position = position
-      excuse = .none
+      isExcused = false
       taken = []
     }
     if unwatched > unwatchedMaximum {
       return IntervalOracle.Objection(
         expected: "at most \(unwatchedMaximum) lists that no window shows", found: "\(unwatched)")
     }
-    for taken in taken where excuse == .none && firstVisible == MessageID(0) {
+    for taken in taken where !isExcused && firstVisible == MessageID(0) {
       if let objection = objection(to: store, after: taken, at: position) { return objection }
     }
-    guard let last, excuse == .none, !last.store.isSame(as: store),
+    guard let last, !isExcused, !last.store.isSame(as: store),
       last.store.auditCounts.repairs == store.auditCounts.repairs  // A repair may drop a message.
     else { return nil }
     if unwatched < unwatchedMaximum,
