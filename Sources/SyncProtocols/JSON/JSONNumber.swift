@@ -18,11 +18,10 @@ public struct JSONNumber: Hashable, Sendable {
   /// The number, if it is an integer and fits.
   @usableFromInline package var int64: Int64? { Int64(text) }
 
-  /// Makes a number from a sign, digits, and the power of ten of the last digit; `nil` if the
-  /// exponent is too great.
-  init?(isNegative: Bool, digits: some Sequence<UInt8>, exponent: Int64) {
-    var exponent = exponent
-    var kept = Array(digits.drop { $0 == JSONNumber.zero })
+  /// `nil`: the exponent is too great.
+  init?(_ number: JSONDecimal) {
+    var exponent = number.exponent
+    var kept = Array(number.digits.drop { $0 == JSONNumber.zero })
     while kept.last == JSONNumber.zero {
       kept.removeLast()
       exponent += 1
@@ -34,7 +33,7 @@ public struct JSONNumber: Hashable, Sendable {
     let point = Int64(kept.count) + exponent  // How many digits precede the point.
     guard abs(point - 1) <= JSONNumber.exponentMaximum else { return nil }
     let plain = JSONNumber.plain(kept, point: point) ?? JSONNumber.scaled(kept, point: point)
-    text = (isNegative ? "-" : "") + String(decoding: plain, as: UTF8.self)
+    text = (number.isNegative ? "-" : "") + String(decoding: plain, as: UTF8.self)
   }
 
   private static var zero: UInt8 { UInt8(ascii: "0") }

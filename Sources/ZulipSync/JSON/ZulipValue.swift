@@ -1,5 +1,5 @@
-// JSON: a server's JSON as a value, decoding of types from it, and errors in it. Foundation parses
-// the bytes.
+// JSON: a server's JSON as a value, decoding of types from it, and errors in it. The
+// bytes are read by the parser of SyncProtocols.
 //
 // JSON may use: no other room.
 
