@@ -26,9 +26,6 @@ package struct JSONDecimal {
 /// Reads a JSON text (RFC 8259) from its beginning to its end, without recursion and for any type
 /// of value. Stricter: surrogates must be paired, and bytes must be UTF-8. Whether names are unique
 /// is for the value to say.
-///
-/// Not generic over the value: a generic type of a package is not specialised in its other modules,
-/// which makes a parser half as fast.
 package struct JSONReader {
   /// How many bytes are read.
   package private(set) var index = 0

@@ -134,6 +134,7 @@ extension Outbox {
   package var newestTicket: MutationTicket { lastTicket }
 
   /// Whether the server has said that it has this mutation, which is still pending. O(n).
+  @inlinable
   package func isAccepted(_ ticket: MutationTicket) -> Bool {
     queue.contains { $0.isAccepted && $0.tickets.contains(ticket) }
   }
@@ -143,6 +144,7 @@ extension Outbox {
 
   /// Returns what became of a mutation. `nil`: the ticket was never given, or was resolved so long
   /// ago that acknowledged, discarded and overruled are no longer told apart. O(n).
+  @inlinable
   package func state(of ticket: MutationTicket) -> MutationState? {
     guard ticket.number > 0, ticket <= lastTicket else { return nil }
     if let index = index(of: ticket) { return state(of: queue[index]) }
@@ -154,12 +156,14 @@ extension Outbox {
   }
 
   /// The mutation that a ticket stands for, and all its tickets; `nil`: it is not here.
+  @inlinable
   package func mutation(of ticket: MutationTicket) -> (change: Change, tickets: TicketSet)? {
     if let index = index(of: ticket) { return (queue[index].change, queue[index].tickets) }
     let item = refused.first { $0.tickets.contains(ticket) }
     return item.map { ($0.change, $0.tickets) }
   }
 
+  @inlinable
   func state(of pending: Pending) -> MutationState {
     switch pending.stage {
     case .unsent: pending.refusal == nil ? .queued : .setAside

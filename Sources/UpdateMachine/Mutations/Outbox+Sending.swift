@@ -11,6 +11,7 @@ extension Outbox {
   }
 
   /// Whether the current push carries this ID.
+  @inlinable
   func isOut(_ id: MutationID) -> Bool {
     guard case .pushing(let push) = sending.status else { return false }
     return push.first <= id && id <= push.last

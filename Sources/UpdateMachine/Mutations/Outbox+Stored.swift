@@ -207,6 +207,7 @@ extension RowWriter {
   fileprivate mutating func put<Item: KeptMutation>(
     _ table: StoredTable, _ items: [Item], since old: [Item], isSame: Bool
   ) {
+    if items.isEmpty, old.isEmpty { return }
     var before = old.inTicketOrder[...]
     for item in items.inTicketOrder {
       while let first = before.first, first.tickets.lowerBound < item.tickets.lowerBound {
@@ -239,10 +240,11 @@ extension RowWriter {
 extension Array where Element: KeptMutation {
   /// O(n), unless some of them have lost their places.
   fileprivate var inTicketOrder: [Element] {
-    let isOrdered = zip(self, dropFirst()).allSatisfy {
-      $0.tickets.lowerBound < $1.tickets.lowerBound
+    for index in indices.dropFirst()
+    where self[index].tickets.lowerBound <= self[index - 1].tickets.lowerBound {
+      return sorted { $0.tickets.lowerBound < $1.tickets.lowerBound }
     }
-    return isOrdered ? self : sorted { $0.tickets.lowerBound < $1.tickets.lowerBound }
+    return self
   }
 }
 

@@ -27,6 +27,7 @@ public struct UnreadableMutation: Hashable, Sendable {
 }
 
 extension Outbox {
+  @usableFromInline
   func isUnreadable(_ ticket: MutationTicket) -> Bool {
     unreadable.contains { $0.tickets.contains(ticket) }
   }
