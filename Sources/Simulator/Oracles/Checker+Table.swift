@@ -111,9 +111,9 @@ extension Checker {
   }
 
   private static func expect(
-    _ holds: Bool, _ expected: String, _ oracle: Oracle = .ownership
+    _ holds: Bool, _ expected: @autoclosure () -> String, _ oracle: Oracle = .ownership
   ) -> Objection? {
-    holds ? nil : Objection(oracle: oracle, expected: expected)
+    holds ? nil : Objection(oracle: oracle, expected: expected())
   }
 
   // MARK: The finger and its log

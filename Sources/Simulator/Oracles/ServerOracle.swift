@@ -73,7 +73,7 @@ struct ServerOracle<Place: Finger>: Sendable {
     to done: Done, _ asked: Asked, lifetime: TimeSpan, isLimited: Bool, at now: Moment
   ) -> (expected: String, found: String)? {
     defer { note(asked, done, at: now) }
-    let words = "\(done), finger \(asked.number) of log \(asked.log)"
+    var words: String { "\(done), finger \(asked.number) of log \(asked.log)" }
     if !asked.isAlive {
       guard logs.indices.contains(asked.log), logs[asked.log].isKnown,
         !logs[asked.log].mayBeGone,

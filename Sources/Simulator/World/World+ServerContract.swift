@@ -70,7 +70,7 @@ extension World {
     }
     for exchange in exchanges where exchange.isWaiting {
       guard case .poll(let finger, _) = exchange.kind else { continue }
-      let words = "it waits from \(finger)"
+      var words: String { "it waits from \(finger)" }
       guard let log = server.index(of: finger.log), server.isAlive(at: log) else {
         report(("a wait ends with its log", words), exchange.client)
         continue
