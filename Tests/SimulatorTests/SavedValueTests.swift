@@ -49,7 +49,8 @@ import UpdateMachine
     var disk = Disk()
     disk.write(
       SavedReplica(
-        model: pair, finger: QueueFinger(queue: QueueID("1"), lastEventID: 3), terms: SmallWorld.terms))
+        model: pair, finger: QueueFinger(queue: QueueID("1"), lastEventID: 3),
+        terms: SmallWorld.terms))
     return disk.read(leavesRows: false).objection
   }
 
