@@ -34,6 +34,17 @@ import Testing
     #expect(exploration.counterexample?.lines == nil)
   }
 
+  @Test func `a packed run goes on as the run does, and no other does`() throws {
+    let world = SmallView(changes: 1, refusals: 0)
+    var run = SmallViewRun(in: world)
+    run.begin()
+    let before = run.packed(at: SmallView.now)
+    #expect(world.goesOn(before, as: run))
+    run.feed(.app(.started(foreground: true)))
+    #expect(world.goesOn(run.packed(at: SmallView.now), as: run))
+    #expect(!world.goesOn(before, as: run))
+  }
+
   @Test func `a state is the same after packing`() {
     let world = SmallView(changes: 2, refusals: 1, hasSignals: true)
     var level = world.initialStates

@@ -47,6 +47,17 @@ import Testing
     #expect(two.counts.distinct <= most)
   }
 
+  @Test func `a packed client goes on as the client does, and no other does`() {
+    let world = SmallWorld()
+    var client = SmallClient.fresh(world.packing)
+    client.begin()
+    let before = client.packed(at: SmallWorld.now, world.packing)
+    #expect(world.goesOn(before, as: client))
+    client.feed(.app(.started(foreground: true)))
+    #expect(world.goesOn(client.packed(at: SmallWorld.now, world.packing), as: client))
+    #expect(!world.goesOn(before, as: client))
+  }
+
   @Test func `a client is the same after packing`() {
     let world = SmallWorld(clients: 1, queueLength: 2)
     var level = world.initialStates

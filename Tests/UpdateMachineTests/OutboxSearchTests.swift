@@ -98,6 +98,25 @@ private struct Letter: Mutation, Equatable, Storable {
     #expect(desk.push?.seeksAbove == 110)
   }
 
+  /// Its form once left out what the first copy had left above, and a search began above that copy.
+  @Test func `a second copy that has not left when the process ends is looked for like the first`()
+    throws
+  {
+    var desk = Desk()
+    let ticket = try desk.make(Letter("ada"))
+    try desk.lose(.timedOut)
+    try desk.answer(.absent)
+    desk.local.confirm(["last": 150], echo: nil)
+    desk.feed(.heldBack(true))
+    desk.feed(.retried(ticket))
+    desk.save()
+    #expect(desk.stages == ["#1 letter ada unsent"])
+    try desk.restart()
+    #expect(desk.isOut && desk.push?.seeksAbove == nil)
+    try desk.lose(.timedOut)
+    #expect(desk.push?.seeksAbove == 100)
+  }
+
   @Test func `a second copy that the user has sent is looked for where the first may be`() throws {
     var desk = Desk()
     let ticket = try desk.make(Letter("ada"))

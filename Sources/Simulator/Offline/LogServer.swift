@@ -27,6 +27,8 @@ package struct LogServer<App: SimulatedOfflineApp>: PollHoldingServer, CommitLog
   private var pageMaximum: Int?
   /// The most rows that are kept.
   private var retained = Int.max
+  /// The library's server, which is given the same.
+  private var twin = LogTwin<Event>()
   private var breach: QueueBreach?
   package private(set) var breachCount: Int64 = 0
 
@@ -122,26 +124,41 @@ package struct LogServer<App: SimulatedOfflineApp>: PollHoldingServer, CommitLog
     let number = Sync.number(of: finger)
     let isExpired = number < forgotten || number > latest
     guard finger.log == id(at: lastLog), !isExpired || breach == .revivedQueue && number <= latest
-    else { return .refused(.badQueue) }
+    else {
+      judge(nil, from: finger)
+      return .refused(.badQueue)
+    }
     if isExpired { breakContract() }
-    return .batch(
-      page(after: number, atMost: pageMaximum ?? 100, exchanged: exchangesEvents(number)))
+    let page = page(
+      after: number, atMost: pageMaximum ?? 100, exchanged: exchangesEvents(number))
+    judge(page, from: finger)
+    return .batch(Sync.batch(page, inLog: lastLog))
+  }
+
+  /// Compares an answer with the twin's.
+  private mutating func judge(_ page: ChangeLogBatch<Event>?, from finger: Place) {
+    guard breach == nil, breachCount == 0 else { return }
+    let log = finger.log == id(at: lastLog) ? lastLog : lastLog - 1  // One of those before it.
+    let answer = page.map {
+      LogTwin<Event>.Answer(
+        through: $0.through, hasMore: $0.hasMore, numbers: $0.changes.map { $0.number })
+    }
+    let objection = twin.objection(
+      to: answer, after: Sync.number(of: finger), inLog: log, atMost: pageMaximum ?? 100)
+    if let objection { truth.noteWrong(objection) }
   }
 
   /// - Parameter exchanged: whether it has the events of other numbers (a plant).
   private func page(
     after number: Int64, atMost maximum: Int, exchanged: Bool = false
-  ) -> Sync.Batch {
+  ) -> ChangeLogBatch<Event> {
     let news = rows.filter { $0.number > number }
     var page = Array(news.prefix(maximum))
     let hasMore = page.count < news.count
     if exchanged { for index in page.indices { page[index].event = rows[index].event } }
-    return Sync.batch(
-      ChangeLogBatch(
-        epoch: ChangeLogEpoch("log\(lastLog + 1)"), after: number,
-        through: hasMore ? page.last?.number ?? latest : latest, hasMore: hasMore,
-        changes: page),
-      inLog: lastLog)
+    return ChangeLogBatch(
+      epoch: LogTwin<Event>.epoch(lastLog), after: number,
+      through: hasMore ? page.last?.number ?? latest : latest, hasMore: hasMore, changes: page)
   }
 
   package func repeating(_ batch: Sync.Batch, from finger: Place) -> Sync.Batch? {
@@ -149,7 +166,7 @@ package struct LogServer<App: SimulatedOfflineApp>: PollHoldingServer, CommitLog
     guard batch.count > 0, finger.log == id(at: lastLog),
       rows.contains(where: { $0.number == number })
     else { return nil }
-    return page(after: number - 1, atMost: batch.count + 1)
+    return Sync.batch(page(after: number - 1, atMost: batch.count + 1), inLog: lastLog)
   }
 
   // MARK: Changes
@@ -233,7 +250,9 @@ package struct LogServer<App: SimulatedOfflineApp>: PollHoldingServer, CommitLog
   /// - Parameter isUnknown: whether it is logged although there is no event.
   private mutating func log(_ event: Event?, isUnknown: Bool = false) {
     commits.note(truth, at: now)
-    guard event != nil || isUnknown, !isForgotten(event) else { return }
+    guard event != nil || isUnknown else { return twin.commit() }
+    twin.commit(event, retained: retained)
+    if isForgotten(event) { return }
     rows.append(LoggedChange(number: latest, event: event))
     if breach == .reorderedEvents { exchangeLast() }
     forget(rows.count - retained)
@@ -255,7 +274,10 @@ package struct LogServer<App: SimulatedOfflineApp>: PollHoldingServer, CommitLog
   }
 
   /// Forgets all changes so far.
-  package mutating func expire(_ log: Log) { forget(rows.count) }
+  package mutating func expire(_ log: Log) {
+    forget(rows.count)
+    twin.forget()
+  }
 
   /// All is on the server's disk. If the log is lost, the server begins another, with the state
   /// and the counts that it has.
@@ -264,6 +286,7 @@ package struct LogServer<App: SimulatedOfflineApp>: PollHoldingServer, CommitLog
     held.breakOff()
     guard !keepingQueues else { return }
     starts.append(position)
+    twin.begin(log: lastLog)
     rows = []
     forgotten = 0
   }

@@ -32,6 +32,8 @@ package struct LoggedTruth<App: SimulatedOfflineApp>: ServerTruth {
   private(set) var past = VersionedMap<Int64, State>()
   /// The clients' changes that were made, by the positions to which they led.
   private(set) var runs = VersionedMap<Int64, Run>()
+  /// What the server half was first seen to do wrong; `nil`: nothing.
+  private(set) var wrong: String?
   private var runsByTicket = VersionedMap<RunName, Run>()
 
   private struct RunName: Comparable, Sendable {
@@ -49,6 +51,8 @@ package struct LoggedTruth<App: SimulatedOfflineApp>: ServerTruth {
   }
 
   var position: Int64 { Int64(past.count) - 1 }
+
+  mutating func noteWrong(_ what: String) { wrong = wrong ?? what }
 
   /// The last change that was made under a client's ticket; `nil`: none was.
   func run(of ticket: MutationTicket, by client: ClientID) -> Run? {

@@ -164,7 +164,12 @@ package struct OfflineUser<App: SimulatedOfflineApp>: OutboxUser {
   package mutating func objection(
     to client: Body, _ truth: Truth, at position: Int64, _ history: [Truth], disk: Saved?,
     reading rows: ReadRows
-  ) -> UserObjection? { objection(to: client, truth, at: position, disk: disk?.outbox) }
+  ) -> UserObjection? {
+    if let wrong = truth.wrong {
+      return UserObjection(.server, "two servers that are given the same answer alike", wrong)
+    }
+    return objection(to: client, truth, at: position, disk: disk?.outbox)
+  }
 
   /// What waits, newest first, in the app's own words: "#2 move 7, unsent; #1 add 7, accepted 1".
   package func words(_ client: Body) -> String {

@@ -55,6 +55,7 @@ extension Checker {
       var own = Effects()
       switch heard {
       case .restored(let finger, let terms, let age):
+        accounts[client].cell.noteRestored()
         machine = Machine(
           restoring: finger, terms: terms, age: age, at: now, incarnation: machine.incarnation,
           settings: accounts[client].settings)
@@ -72,6 +73,9 @@ extension Checker {
     if machine != body.machine {
       report(.walls, client, now, "the machine is what it was told: \(machine)", "\(body.machine)")
       machine = body.machine
+    }
+    if let unpacked = accounts[client].cell.objection(to: machine) {
+      report(.walls, client, now, "a machine out of its cell is \(machine)", "\(unpacked)")
     }
     accounts[client].machine = machine
   }

@@ -43,6 +43,7 @@ struct Checker<App: SimulatedApp> {
     /// The checker's own machine, which takes the same inputs.
     var machine: Machine<Place>?
     var walls = WallsOracle()
+    var cell = CellOracle()
     var budget: BudgetOracle
     var honesty = HonestyOracle()
     var table = Table()

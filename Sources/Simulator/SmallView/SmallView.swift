@@ -174,7 +174,36 @@ package struct SmallView: ExplorableModel, Sendable {
     _ happening: SmallViewHappening, _ run: SmallViewRun, _ visit: (Step, State) -> Void
   ) {
     let now = happening == .tick ? SmallView.next : SmallView.now
-    visit(Step(happening: happening, coverage: run.coverage), run.packed(at: now))
+    var state = run.packed(at: now)
+    if now == SmallView.now, isJudged(state), !goesOn(state, as: run) {
+      var broken = run
+      broken.broken = .packed
+      state = broken.packed(at: now)
+    }
+    visit(Step(happening: happening, coverage: run.coverage), state)
+  }
+
+  /// One of so many packed runs is judged, less one.
+  private static let sample: UInt64 = 255
+
+  private func isJudged(_ state: State) -> Bool {
+    var digest = StateDigest(value: UInt64(truncatingIfNeeded: state.client))
+    digest.fold(UInt64(truncatingIfNeeded: state.outbox))
+    return digest.value & SmallView.sample == 0
+  }
+
+  /// Whether a packed run is after every happening what the run is.
+  func goesOn(_ state: State, as run: SmallViewRun) -> Bool {
+    guard run.broken == nil else { return true }
+    return successors(of: SmallViewRun(unpacking: state, in: self)) == successors(of: run)
+  }
+
+  private func successors(of run: SmallViewRun) -> [State] {
+    var states: [State] = []
+    run.forEachHappening { happening, next in
+      states.append(next.packed(at: happening == .tick ? SmallView.next : SmallView.now))
+    }
+    return states
   }
 
   // MARK: Without faults
@@ -235,10 +264,11 @@ enum SmallViewRule: UInt8, CaseIterable {
   case view
   case walls
   case absorbed
+  case packed
 
   var oracle: Oracle {
     switch self {
-    case .invariants, .walls: .walls
+    case .invariants, .walls, .packed: .walls
     case .model: .replica
     case .once, .lost, .acknowledged, .durable: .input
     case .view: .causality
@@ -255,6 +285,7 @@ enum SmallViewRule: UInt8, CaseIterable {
     case .acknowledged: "a change is acknowledged exactly if it is in the confirmed list"
     case .durable: "what is sent is durable as it is sent"
     case .view: "the view is the confirmed list with what is pending"
+    case .packed: "a packed client goes on as the client does"
     case .walls: "every effect can be performed"
     case .absorbed: "what is late or of another incarnation changes nothing"
     }

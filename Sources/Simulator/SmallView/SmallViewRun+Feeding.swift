@@ -38,7 +38,8 @@ extension SmallViewRun {
       timers[SmallViewRun.index(of: timer)] = nil
     case .report, .release: return
     case .load: begin(.load)
-    case .save:
+    case .save(let id):
+      lastWrite = id
       guard let form = body.saved.flatMap({ packed($0) }) else { return breaks(.walls) }
       begin(.save(form))
     case .register, .poll: if body.status.outstanding == nil { breaks(.walls) }
@@ -47,6 +48,7 @@ extension SmallViewRun {
       let index = SmallViewRun.index(of: timer)
       guard timers[index] == nil, range.earliest > SmallView.now else { return breaks(.walls) }
       timers[index] = range.earliest
+      lastTimers[index] = timer
     case .erase, .read, .fetch: breaks(.walls)
     }
   }
@@ -79,7 +81,11 @@ extension SmallViewRun {
     case .forgetsASave, .runsTwice, nil: break
     }
     self.push = Push(content: content)
+    lastPush = push.id
   }
+
+  /// The parts that have timers, by the index of the timer.
+  static let parts = [ClientPart.machine, .outbox, .storage]
 
   static func index(of timer: TimerID) -> Int {
     switch timer.part {
@@ -89,10 +95,6 @@ extension SmallViewRun {
     case .pages: preconditionFailure("nothing is fetched in a small view")
     }
   }
-
-  static let timerIDs = [
-    TimerID(part: .machine, 8), TimerID(part: .outbox, 8), TimerID(part: .storage, 8),
-  ]
 
   // MARK: Checks
 

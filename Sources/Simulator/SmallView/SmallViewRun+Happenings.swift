@@ -51,7 +51,7 @@ extension SmallViewHappening: CustomStringConvertible {
     case .pushFails(let failure, false): "the push fails: \(failure), and never left"
     case .pulled(let count): "a pull is answered, as of mutation \(count)"
     case .pullFails(let failure): "a pull fails: \(failure)"
-    case .timerFires(let index): "a timer fires: \(SmallViewRun.timerIDs[index].part)"
+    case .timerFires(let index): "a timer fires: \(SmallViewRun.parts[index])"
     case .tick: "time passes"
     case .lateAnswer: "an answer comes late"
     }
@@ -203,7 +203,7 @@ extension SmallViewRun {
   mutating func endWrite(succeeds: Bool) {
     if succeeds, world.plant != .forgetsASave, case .save(let form) = operation { disk = form }
     operation = nil
-    feed(succeeds ? .written(WriteID(8)) : .writeFailed(WriteID(8)))
+    feed(succeeds ? .written(lastWrite) : .writeFailed(lastWrite))
   }
 
   mutating func retry(_ number: UInt64) {
@@ -243,17 +243,13 @@ extension SmallViewRun {
 
   mutating func takeAnswer(refused: UInt64) {
     push = nil
-    let id = RequestID(incarnation: SmallView.incarnation, part: .outbox, number: 8)
     let refusal = MutationRefusal(MutationID(refused))
-    feed(.pushAnswered(id, refused > 0 ? .refused(refusal) : .accepted))
+    feed(.pushAnswered(lastPush, refused > 0 ? .refused(refusal) : .accepted))
   }
 
   mutating func failPush(_ failure: SyncFailure, hasLeft: Bool) {
     push = nil
-    feed(
-      .failed(
-        RequestID(incarnation: SmallView.incarnation, part: .outbox, number: 8), failure,
-        hasLeft: hasLeft))
+    feed(.failed(lastPush, failure, hasLeft: hasLeft))
   }
 
   /// A register or a poll returns the view after the first `count` mutations.
@@ -278,6 +274,6 @@ extension SmallViewRun {
 
   mutating func fire(_ index: Int) {
     timers[index] = nil
-    feed(.fired(SmallViewRun.timerIDs[index]))
+    feed(.fired(lastTimers[index]))
   }
 }

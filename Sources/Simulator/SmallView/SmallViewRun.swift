@@ -13,6 +13,13 @@ struct SmallViewRun: Sendable {
   var isRunning = false
   /// The earliest moments at which the timers of machine, outbox and storage may fire.
   var timers: [Moment?] = [nil, nil, nil]
+  /// The names of the last timers, the last write and the last push. A client that was packed calls
+  /// all of them 8.
+  var lastTimers = [
+    TimerID(part: .machine, 8), TimerID(part: .outbox, 8), TimerID(part: .storage, 8),
+  ]
+  var lastWrite = WriteID(8)
+  var lastPush = RequestID(incarnation: SmallView.incarnation, part: .outbox, number: 8)
   var operation: Operation?
   /// What is durable, packed; `nil` if nothing is.
   var disk: UInt64?

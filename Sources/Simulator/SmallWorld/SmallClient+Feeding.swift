@@ -168,7 +168,8 @@ extension SmallClient {
     case .report: return
     case .release(let log): if log == body.finger?.queue { breaks(.followed) }
     case .load: begin(.load)
-    case .save:
+    case .save(let id):
+      lastWrite = id
       guard body.saved != nil else { return breaks(.walls) }
       begin(.save(.followed(lag: 0)))
     case .erase: begin(.erase)
@@ -178,7 +179,8 @@ extension SmallClient {
       let isDurable = !body.machine.settings.isDurable || disk == .followed(lag: 0)
       if finger != body.finger { breaks(.model) }
       if !isDurable { breaks(.durable) }
-    case .arm(_, let range):
+    case .arm(let id, let range):
+      lastTimer = id
       guard timer == nil, range.earliest > now, range.latest >= range.earliest
       else { return breaks(.walls) }
       timer = range

@@ -217,7 +217,7 @@ extension SmallClient {
 
   mutating func fire() {
     timer = nil
-    feed(.fired(TimerID(8)))
+    feed(.fired(lastTimer))
   }
 
   mutating func failToLoad(_ failure: StoreFailure) {
@@ -228,7 +228,7 @@ extension SmallClient {
   mutating func endWrite(succeeds: Bool) {
     if succeeds, case .save(let written) = operation { disk = written }
     operation = nil
-    feed(succeeds ? .written(WriteID(8)) : .writeFailed(WriteID(8)))
+    feed(succeeds ? .written(lastWrite) : .writeFailed(lastWrite))
   }
 
   mutating func endErasure(succeeds: Bool) {

@@ -28,6 +28,9 @@ struct SmallClient: Sendable {
   var operation: Operation?
   /// When the armed timer may fire, and when it must.
   var timer: MomentRange?
+  /// The names of the last timer and write. A client that was packed calls them 8.
+  var lastTimer = TimerID(8)
+  var lastWrite = WriteID(8)
   var broken: SmallRule?
   /// The last input's row in the failure table, if it has one. Not part of the state.
   var row: UInt8?

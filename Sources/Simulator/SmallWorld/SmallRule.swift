@@ -15,10 +15,11 @@ enum SmallRule: UInt8, CaseIterable {
   case patience
   case rest
   case alive
+  case packed
 
   var oracle: Oracle {
     switch self {
-    case .invariants, .walls: .walls
+    case .invariants, .walls, .packed: .walls
     case .model, .unchanged, .durable: .replica
     case .oneRequest, .followed, .rest: .ownership
     case .alive: .budget
@@ -38,6 +39,7 @@ enum SmallRule: UInt8, CaseIterable {
     case .oneRequest:
       "at most one request is out, the one that the status names, and it is of this incarnation"
     case .followed: "the log that is followed is not released"
+    case .packed: "a packed client goes on as the client does"
     case .walls: "every effect can be performed"
     case .absorbed: "what is late, repeated or foreign changes nothing"
     case .pending: "something is always pending: a request, a timer, a write, or the app"

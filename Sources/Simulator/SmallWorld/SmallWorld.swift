@@ -166,11 +166,40 @@ package struct SmallWorld: ExplorableModel, Sendable {
     _ visit: (Step, State) -> Void
   ) {
     var next = state
-    next[index] = client.packed(at: SmallWorld.now, packing)
+    next[index] = packed(client)
     if clients > 1 { next.sort() }
     var coverage = UInt64(1) << UInt64(client.body.status.code)
     if let row = client.row { coverage |= 1 << (UInt64(row) + 16) }
     visit(Step(happening: .client(index, happening), coverage: coverage), next)
+  }
+
+  /// Packs a client. Of some it is judged whether the packed one goes on as the client does.
+  private func packed(_ client: SmallClient) -> UInt128 {
+    let word = client.packed(at: SmallWorld.now, packing)
+    var digest = StateDigest(value: UInt64(truncatingIfNeeded: word >> 64))
+    digest.fold(UInt64(truncatingIfNeeded: word))
+    guard digest.value & SmallWorld.sample == 0, !goesOn(word, as: client) else { return word }
+    var broken = client
+    broken.broken = .packed
+    return broken.packed(at: SmallWorld.now, packing)
+  }
+
+  /// One of so many packed clients is judged, less one.
+  private static let sample: UInt64 = 1023
+
+  /// Whether a packed client is after every happening what the client is.
+  func goesOn(_ word: UInt128, as client: SmallClient) -> Bool {
+    guard client.broken == nil else { return true }
+    let packed = SmallClient(unpacking: word, packing)
+    return successors(of: packed) == successors(of: client)
+  }
+
+  private func successors(of client: SmallClient) -> [UInt128] {
+    var words: [UInt128] = []
+    client.forEachHappening(SmallWorld.ages) { _, next in
+      words.append(next.packed(at: SmallWorld.now, packing))
+    }
+    return words
   }
 
   private func everybody(

@@ -9,8 +9,11 @@ package struct StreamsServer: SingleLogServer {
   package static let log = StreamID(1)
 
   private(set) var server: StreamServer
-  package private(set) var truth: StreamsTruth
+  package internal(set) var truth: StreamsTruth
   private var moments: [Moment] = []
+  /// When each event can be read, and what was asked by those who wait.
+  var visibleAt: [Moment] = []
+  private var asked = VersionedMap<UInt64, StreamRequest>()
   private var checksums: [UInt64]
   private var ended: [EndedWait<StreamSnapshot, EventStream>] = []
   /// The mutations of the next push that cannot be written this time.
@@ -20,7 +23,7 @@ package struct StreamsServer: SingleLogServer {
   private var isExpired = false
   private var isDrawn = false
   private var isCalm = false
-  private var now: Moment
+  private(set) var now: Moment
   private let cadence: Cadence
 
   package init(truth: StreamsTruth, settings: ServerSettings, at now: Moment) {
@@ -92,7 +95,12 @@ package struct StreamsServer: SingleLogServer {
     do throws(SyncFailure) {
       let end = waits ? now + heartbeatAfter : nil
       let batch = try server.poll(finger.request, waiter: waiter, waitingUntil: end, at: now)
-      return batch.map { .batch($0) }
+      guard let batch else {
+        asked[waiter] = finger.request
+        return nil
+      }
+      judge(batch, to: finger.request)
+      return .batch(batch)
     } catch {
       return .refused(.badQueue)
     }
@@ -110,7 +118,9 @@ package struct StreamsServer: SingleLogServer {
   private mutating func takeEnded() {
     for (waiter, answer) in server.takeEnded() {
       switch answer {
-      case .success(let batch): ended.append(EndedWait(waiter: waiter, reply: .batch(batch)))
+      case .success(let batch):
+        if let request = asked.removeValue(forKey: waiter) { judge(batch, to: request) }
+        ended.append(EndedWait(waiter: waiter, reply: .batch(batch)))
       case .failure: ended.append(EndedWait(waiter: waiter, reply: .refused(.badGateway)))
       }
     }
@@ -134,6 +144,7 @@ package struct StreamsServer: SingleLogServer {
       for event in server.events.dropFirst(moments.count) {
         truth.append(event)
         moments.append(now)
+        noteEvent()
         checksums.append(truth.checksum)
       }
       takeEnded()

@@ -393,13 +393,27 @@ extension PendingMutation: KeptMutation where Change: Storable {
       bytes.put(id)
     }
     bytes.put(change)
-    if isAccepted, let created { bytes.put(created) }
-    if isMarked || isUncertain, let leftAbove { bytes.put(leftAbove) }
+    if let keptCreated { bytes.put(keptCreated) }
+    if let keptLeftAbove { bytes.put(keptLeftAbove) }
+  }
+
+  /// What is kept of ``created``.
+  private var keptCreated: Int64? { isAccepted ? created : nil }
+
+  /// What is kept of ``leftAbove``: as long as the mutation may be at the server.
+  private var keptLeftAbove: Int64? { canBeThere ? leftAbove : nil }
+
+  private var canBeThere: Bool {
+    switch stage {
+    case .unsent: mayHaveCopy
+    case .marked, .uncertain: true
+    case .sent, .accepted: false
+    }
   }
 
   fileprivate mutating func takeRest(from bytes: inout ByteReader) throws(StoredFormError) {
     if isAccepted, bytes.left > 0 { created = try bytes.takeInt64() }
-    if isMarked || isUncertain, bytes.left > 0 { leftAbove = try bytes.takeInt64() }
+    if canBeThere, bytes.left > 0 { leftAbove = try bytes.takeInt64() }
   }
 
   fileprivate static func place(from bytes: inout ByteReader) throws(StoredFormError) -> Stage {
@@ -429,8 +443,8 @@ extension PendingMutation: KeptMutation where Change: Storable {
 
   fileprivate func isStoredAs(_ other: PendingMutation) -> Bool {
     tickets == other.tickets && version == other.version && mayHaveCopy == other.mayHaveCopy
-      && stage == other.stage && created == other.created && leftAbove == other.leftAbove
-      && rank == other.rank && takesBack == other.takesBack
+      && stage == other.stage && keptCreated == other.keptCreated
+      && keptLeftAbove == other.keptLeftAbove && rank == other.rank && takesBack == other.takesBack
   }
 }
 
