@@ -2,8 +2,10 @@ import Simulator
 
 /// What `explore` is asked to visit.
 struct ExploreOptions {
-  enum Subject: Sendable {
+  enum Subject {
     case eventQueue(SmallWorld)
+    /// Several clients of event-queue.
+    case crowd(SmallCrowd)
     case clientView(SmallView)
     case messages(changes: Int)
     case twoPhaseCommit(TwoPhaseCommit)
@@ -16,12 +18,14 @@ struct ExploreOptions {
     "--clients", "--queue-length", "--depth", "--memory", "--model", "--participants", "--votes",
     "--protocol", "--world", "--changes", "--refusals", "--seeds", "--share", "--walks",
   ]
-  static let flags = ["--json", "--signals"]
+  static let flags = ["--json", "--signals", "--no-symmetry", "--by-client"]
 
   var subject: Subject
   var depth = Int64.max
   var megabytes: UInt64 = 2048
   var json = false
+  /// Whether the clients of a crowd are visited one by one.
+  var byClient = false
   /// The number of seeds to simulate as well, to compare their runs with what was explored.
   var seeds: UInt64?
   /// How long random walks are taken, to compare them with what was explored; or how many.
@@ -46,6 +50,11 @@ struct ExploreOptions {
       throw UsageError(message: "--share and --walks need a whole world, so leave out --depth")
     }
     json = arguments.has("--json")
+    byClient = arguments.has("--by-client")
+    guard !byClient || depth == .max && share == nil && walks == nil else {
+      throw UsageError(
+        message: "--by-client visits every client, so leave out --depth, --share and --walks")
+    }
   }
 
   /// The name of what is explored. At most one option gives it; the default is the event queue.
@@ -70,7 +79,8 @@ struct ExploreOptions {
   private static func checkOptions(of name: String, _ arguments: Arguments) throws(UsageError) {
     let own = [
       (["event-queue"], "--clients"), (["event-queue"], "--queue-length"),
-      (["event-queue"], "--seeds"), (["client-view", "messages"], "--changes"),
+      (["event-queue"], "--seeds"), (["event-queue"], "--no-symmetry"),
+      (["event-queue"], "--by-client"), (["client-view", "messages"], "--changes"),
       (["client-view"], "--refusals"), (["client-view"], "--signals"),
       (["two-phase-commit"], "--participants"), (["two-phase-commit"], "--votes"),
     ]
@@ -101,12 +111,26 @@ struct ExploreOptions {
           participants: participants,
           votesNeeded: try arguments.number("--votes", in: 0...participants)))
     default:
-      return .eventQueue(
-        SmallWorld(
-          clients: try arguments.number("--clients", in: SmallWorld.clientsAllowed) ?? 1,
-          queueLength: try arguments.number("--queue-length", in: SmallWorld.queueLengthAllowed)
-            ?? 1))
+      return try eventQueue(arguments)
     }
+  }
+
+  private static func eventQueue(_ arguments: Arguments) throws(UsageError) -> Subject {
+    let clients = try arguments.number("--clients", in: 1...SmallCrowd.clientsAllowed.upperBound)
+    let queueLength =
+      try arguments.number("--queue-length", in: SmallWorld.queueLengthAllowed) ?? 1
+    guard let clients, clients > 1 else {
+      for option in ["--no-symmetry", "--by-client"] where arguments.has(option) {
+        throw UsageError(message: "\(option) needs several --clients")
+      }
+      return .eventQueue(SmallWorld(queueLength: queueLength))
+    }
+    guard arguments.values["--seeds"] == nil else {
+      throw UsageError(message: "--seeds compares runs with one client, so leave out --clients")
+    }
+    return .crowd(
+      SmallCrowd(
+        clients: clients, queueLength: queueLength, isSymmetric: !arguments.has("--no-symmetry")))
   }
 }
 

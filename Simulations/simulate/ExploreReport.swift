@@ -11,12 +11,25 @@ struct ExploreReport {
   private let steps: Int?
   private let violation: String?
   private let seconds: Double
+  private let together: Together?
   /// The shortest path to a violation, one line for each step with its state; empty if everything
   /// holds.
   let counterexample: [String]
 
-  init<Model>(options: ExploreOptions, _ exploration: Exploration<Model>, seconds: Double) {
+  /// What `--by-client` has found of clients together.
+  struct Together {
+    /// The clients that recur.
+    var clients: Int
+    /// The crowds of them.
+    var crowds: Int64
+  }
+
+  init<Model>(
+    options: ExploreOptions, _ exploration: Exploration<Model>, seconds: Double,
+    _ together: Together? = nil
+  ) {
     self.options = options
+    self.together = together
     self.seconds = seconds
     ending = exploration.ending
     counts = exploration.counts
@@ -37,12 +50,16 @@ struct ExploreReport {
       ("states distinct", "\(counts.distinct)"),
       ("depth", "\(counts.depth)"),
     ]
-    if case .eventQueue = options.subject {
+    switch options.subject {
+    case .eventQueue, .crowd:
       rows.append(("statuses reached", reached(11, SmallWorld.missingStatuses(coverage))))
       rows.append(("failure rows", reached(21, SmallWorld.missingRows(coverage))))
-    }
-    if case .clientView = options.subject {
+    case .clientView:
       rows.append(("outbox reached", reached(SmallView.names.count, SmallView.missing(coverage))))
+    case .messages, .twoPhaseCommit: break
+    }
+    if let together {
+      rows.append(("clients that recur", "\(together.clients), \(together.crowds) crowds of them"))
     }
     let megabytes = Double(memory) / 1_048_576
     rows += [
@@ -58,7 +75,11 @@ struct ExploreReport {
   private var subject: String {
     switch options.subject {
     case .eventQueue(let model):
+      return "event-queue, 1 clients, \(model.queueLength) events in a queue"
+    case .crowd(let model):
       return "event-queue, \(model.clients) clients, \(model.queueLength) events in a queue"
+        + (model.isSymmetric ? "" : ", without symmetry")
+        + (options.byClient ? ", client by client" : "")
     case .messages(let changes): return "messages, changes: \(changes)"
     case .clientView(let model):
       return "client-view, changes: \(model.changes), refusals: \(model.refusals)"
@@ -78,6 +99,8 @@ struct ExploreReport {
 
   private var endingText: String {
     switch ending {
+    case .closed where options.byClient:
+      "closed: every client was visited, and everything holds of all together"
     case .closed: "closed: every state was visited, and everything holds"
     case .violated: "violated"
     case .memoryLimit: "out of memory, with \(counts.waiting) states waiting"
@@ -95,12 +118,8 @@ struct ExploreReport {
   func json(with share: WalkReport?) -> String {
     var text: String
     switch options.subject {
-    case .eventQueue(let model):
-      text =
-        "{\"model\":\"event-queue\",\"clients\":\(model.clients),"
-        + "\"queueLength\":\(model.queueLength),"
-        + "\"missingStatuses\":\(list(SmallWorld.missingStatuses(coverage))),"
-        + "\"missingRows\":\(list(SmallWorld.missingRows(coverage))),"
+    case .eventQueue(let model): text = eventQueue(clients: 1, model.queueLength)
+    case .crowd(let model): text = eventQueue(clients: model.clients, model.queueLength)
     case .clientView(let model):
       text =
         "{\"model\":\"client-view\",\"changes\":\(model.changes),"
@@ -121,7 +140,14 @@ struct ExploreReport {
       + String(
         format: "\"seconds\":%.3f,\"statesPerSecond\":%.0f,\"bytesPerState\":%.1f", seconds, rate,
         bytesPerState)
+      + (together.map { ",\"recurring\":\($0.clients),\"recurringCrowds\":\($0.crowds)" } ?? "")
       + (share.map { ",\"walks\":\($0.json)" } ?? "") + "}"
+  }
+
+  private func eventQueue(clients: Int, _ queueLength: Int) -> String {
+    "{\"model\":\"event-queue\",\"clients\":\(clients),\"queueLength\":\(queueLength),"
+      + "\"missingStatuses\":\(list(SmallWorld.missingStatuses(coverage))),"
+      + "\"missingRows\":\(list(SmallWorld.missingRows(coverage))),"
   }
 
   private func list(_ names: [String]) -> String {

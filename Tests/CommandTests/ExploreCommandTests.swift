@@ -27,6 +27,17 @@ struct ExploreCommandTests {
       "--changes needs a whole number from 1 to 3, found \"4\""
     ),
     ("explore --clients 4", "--clients needs a whole number from 1 to 3, found \"4\""),
+    ("explore --no-symmetry", "--no-symmetry needs several --clients"),
+    ("explore --by-client --clients 1", "--by-client needs several --clients"),
+    (
+      "explore --clients 2 --by-client --depth 5",
+      "--by-client visits every client, so leave out --depth, --share and --walks"
+    ),
+    (
+      "explore --clients 2 --seeds 5",
+      "--seeds compares runs with one client, so leave out --clients"
+    ),
+    ("explore --world messages --by-client", "--by-client has no meaning for messages"),
     ("explore --queue-length 0", "--queue-length needs a whole number from 1 to 3, found \"0\""),
     ("explore --depth 0", "--depth needs a whole number from 1 to 1000000, found \"0\""),
     ("explore --votes 2", "--votes has no meaning for event-queue"),
@@ -113,6 +124,39 @@ struct ExploreCommandTests {
     #expect(json["violation"] is NSNull)
     #expect((json["missingRows"] as? [String])?.contains("store") == true)
   }
+
+  @Test func `without symmetry there are more states of two clients`() throws {
+    let with = try CommandRun("explore --clients 2 --depth 5 --json").json()
+    let ran = CommandRun("explore --clients 2 --depth 5 --no-symmetry --json")
+    #expect(try #require(ran.output.first).contains("1 events in a queue, without symmetry"))
+    let all = try #require(try ran.json()["distinct"] as? Int)
+    let some = try #require(with["distinct"] as? Int)
+    #expect(all > some && all < 2 * some)
+  }
+
+  @Test func `two clients are visited client by client, as far as memory goes`() throws {
+    let ran = CommandRun("explore --clients 2 --by-client --memory 1 --json")
+    #expect(ran.code == .usage)
+    #expect(try #require(ran.output.first).contains("2 clients, 1 events in a queue, client by"))
+    #expect(try #require(ran.errors.first).contains("1 MB are full"))
+    let json = try ran.json()
+    #expect(json["ending"] as? String == "memoryLimit")
+    #expect(json["recurring"] == nil)
+  }
+
+  #if !DEBUG
+    @Test func `two clients are closed, client by client`() throws {
+      let ran = CommandRun("explore --clients 2 --by-client --json")
+      #expect(ran.code == .success)
+      let table = try #require(ran.output.first)
+      #expect(table.contains("closed: every client was visited, and everything holds of all"))
+      let json = try ran.json()
+      #expect(json["distinct"] as? Int == 1_291_946)
+      #expect(json["recurring"] as? Int == 9)
+      #expect(json["recurringCrowds"] as? Int == 45)
+      #expect((json["missingRows"] as? [String]) == [])
+    }
+  #endif
 
   @Test func `the client-view world with its outbox is explored completely`() throws {
     let ran = CommandRun("explore --protocol client-view --refusals 0 --json")

@@ -29,7 +29,7 @@ struct Entry {
       print("explored \(explored.counts.generated), \(explored.counts.distinct) distinct")
       for line in explored.counterexample?.lines ?? [] { print(line) }
     }
-    let small = Explorer(SmallWorld(clients: 2, queueLength: 2), depthLimit: 7).run()
+    let small = Explorer(SmallCrowd(clients: 2, queueLength: 2), depthLimit: 7).run()
     print("small world \(small.counts.generated), \(small.counts.distinct), \(small.coverage)")
     let view = Explorer(SmallView(changes: 2), depthLimit: 9).run()
     print("small view \(view.counts.generated), \(view.counts.distinct), \(view.coverage)")

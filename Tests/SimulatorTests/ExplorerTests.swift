@@ -152,39 +152,6 @@ struct ExplorerTests {
     #expect(exploration.counts.depth == 2)
     #expect(Explorer(Fan(width: 0)).run().counts.distinct == 2)
   }
-
-  @Test func `a fingerprint set grows and holds each fingerprint once`() {
-    var set = FingerprintSet(capacity: 8)
-    for round in 0..<2 {
-      for word: UInt64 in 0..<20_000 {
-        let hasRoom = set.makeRoom(for: 1, within: .max)
-        let isNew = set.insert(word.fingerprint)
-        #expect(hasRoom && isNew == (round == 0))
-      }
-    }
-    // All words lie at one end, so that probes wrap around the end of the table.
-    for word: UInt64 in 0..<1000 {
-      _ = set.makeRoom(for: 1, within: .max)
-      let isNew = set.insert(.max - word)
-      #expect(isNew)
-    }
-    let count = set.count
-    #expect(count == 21_000)
-    set.removeAll()
-    let isNew = set.insert(0)
-    let again = set.insert(0)
-    #expect(isNew && !again)
-  }
-
-  @Test func `a fingerprint set that cannot grow fills up to seven eighths`() {
-    var set = FingerprintSet(capacity: 64)
-    var held: UInt64 = 0
-    while set.makeRoom(for: 1, within: 600) {
-      _ = set.insert((held + 1).fingerprint)
-      held += 1
-    }
-    #expect(held == 56)
-  }
 }
 
 // MARK: Models

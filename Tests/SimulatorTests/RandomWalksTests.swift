@@ -37,13 +37,4 @@ struct RandomWalksTests {
     #expect(walks(.novelty, steps: 20_000).reached == distinct)
     #expect(walks(.uniform, steps: 20_000).reached < distinct)
   }
-
-  @Test func `a set of fingerprints knows what it contains`() {
-    var set = FingerprintSet(capacity: 64)
-    for number: UInt64 in 0..<40 { _ = set.insert(StateDigest.mixed(number)) }
-    for number: UInt64 in 0..<80 {
-      let isIn = set.contains(StateDigest.mixed(number))
-      #expect(isIn == (number < 40))
-    }
-  }
 }

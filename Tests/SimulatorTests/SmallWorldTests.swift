@@ -36,17 +36,6 @@ import Testing
     #expect(SmallWorld.missingRows(exploration.coverage) == [])
   }
 
-  @Test func `two clients are interchangeable`() throws {
-    let one = Explorer(SmallWorld(clients: 1, queueLength: 1), depthLimit: 4).run()
-    let two = Explorer(SmallWorld(clients: 2, queueLength: 1), depthLimit: 4).run()
-    #expect(two.ending == .depthLimit)
-    // With n states of one client there are at most n (n + 1) / 2 pairs, and not all of them are
-    // near the start.
-    let most = one.counts.distinct * (one.counts.distinct + 1) / 2
-    #expect(two.counts.distinct > one.counts.distinct)
-    #expect(two.counts.distinct <= most)
-  }
-
   @Test func `a packed client goes on as the client does, and no other does`() {
     let world = SmallWorld()
     var client = SmallClient.fresh(world.packing)
@@ -59,14 +48,14 @@ import Testing
   }
 
   @Test func `a client is the same after packing`() {
-    let world = SmallWorld(clients: 1, queueLength: 2)
+    let world = SmallWorld(queueLength: 2)
     var level = world.initialStates
     for _ in 0..<6 {
       var next: [SmallWorld.State] = []
       for state in level {
-        let client = SmallClient(unpacking: state.first, world.packing)
+        let client = SmallClient(unpacking: state, world.packing)
         let word = client.packed(at: SmallWorld.now, world.packing)
-        #expect(word == state.first, "\(client)")
+        #expect(word == state, "\(client)")
         world.forEachSuccessor(of: state) { _, found in
           if next.count < 3000 { next.append(found) }
         }

@@ -7,9 +7,11 @@
 /// "Depth-first search and linear graph algorithms", 1972).
 @usableFromInline
 struct Convergence<Model: ExplorableModel>: ~Copyable {
-  /// Some fingerprints known to converge, each at the index given by its high bits; empty until
-  /// there is one. A newer fingerprint replaces an older one.
-  @usableFromInline var known: [UInt64] = []
+  /// Some fingerprints known to converge, each at the index given by its high bits. A newer
+  /// fingerprint replaces an older one.
+  @usableFromInline var known: [UInt64] = Array(repeating: 0, count: 1 << 12)
+  /// By how many bits a fingerprint is shifted to its index.
+  @usableFromInline var shift: UInt64 = 64 - 12
   /// The states being visited, each with the range of its successors in `pending`.
   @usableFromInline var trail: [Place] = []
   @usableFromInline var pending: [Model.State] = []
@@ -37,19 +39,29 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
   @inlinable
   var bytes: UInt64 { UInt64(known.capacity) * 8 }
 
-  /// One megabyte of fingerprints.
-  @inlinable static var places: Int { 1 << 17 }
-
-  /// The index given by the highest bits of a fingerprint.
+  /// Remembers one for every 16 states: half a byte a state.
   @inlinable
-  static func place(of fingerprint: UInt64) -> Int {
-    Int(truncatingIfNeeded: fingerprint >> 47)
+  @inline(__always)
+  mutating func makeRoom(forStates states: Int64) {
+    if states >> 4 > Int64(known.count) { grow() }
   }
 
   @inlinable
+  @inline(never)
+  mutating func grow() {
+    shift -= 1
+    var larger: [UInt64] = Array(repeating: 0, count: known.count * 2)
+    for fingerprint in known where fingerprint != 0 { larger[place(of: fingerprint)] = fingerprint }
+    known = larger
+  }
+
+  /// The index given by the highest bits of a fingerprint.
+  @inlinable
+  func place(of fingerprint: UInt64) -> Int { Int(truncatingIfNeeded: fingerprint >> shift) }
+
+  @inlinable
   func isKnown(_ fingerprint: UInt64) -> Bool {
-    fingerprint != 0 && !known.isEmpty
-      && known[Convergence.place(of: fingerprint)] == fingerprint
+    fingerprint != 0 && known[place(of: fingerprint)] == fingerprint
   }
 
   /// Describes how an unsettled state fails to converge; `nil`: it converges.
@@ -88,8 +100,7 @@ struct Convergence<Model: ExplorableModel>: ~Copyable {
 
   @inlinable
   mutating func remember(_ fingerprint: UInt64) {
-    if known.isEmpty { known = Array(repeating: 0, count: Convergence.places) }
-    known[Convergence.place(of: fingerprint)] = fingerprint
+    known[place(of: fingerprint)] = fingerprint
   }
 
   /// Records a path that does not converge: the trail, and the state that it returns to.

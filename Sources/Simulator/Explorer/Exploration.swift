@@ -4,7 +4,7 @@ public enum ExplorationEnding: String, Hashable, Sendable {
   case closed
   /// Something does not hold in the last state found, or on every path from it.
   case violated
-  /// More states would exceed the memory limit, or 2³² − 1 states.
+  /// More states would exceed the memory limit.
   case memoryLimit
   /// The states of the last allowed level were checked, but not their successors.
   case depthLimit

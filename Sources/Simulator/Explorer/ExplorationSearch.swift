@@ -2,11 +2,11 @@
 @usableFromInline
 struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
   @usableFromInline let explorer: Explorer<Model>
-  @usableFromInline var seen = FingerprintSet(capacity: 4096)
-  /// For each state, the number of the state it was first reached from. States are numbered in the
-  /// order of discovery.
-  @usableFromInline var parents = Pile<UInt32>()
-  /// The states by number, until their successors are known.
+  @usableFromInline var seen = FingerprintSet()
+  /// From which state each was first reached. States are numbered in the order of discovery.
+  @usableFromInline var lineage = Lineage()
+  /// The states by number, until their successors are known. Those of the last level that is
+  /// allowed are never expanded, and not held.
   @usableFromInline var states = Pile<Model.State>()
   @usableFromInline var batch = Batch<Model.State>()
   /// States from which the goal is known to be reached.
@@ -19,14 +19,11 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
   @usableFromInline var peak: UInt64 = 0
   /// In a second run, the states found so far whose numbers are on the path.
   @usableFromInline var met: [Model.State] = []
-  @usableFromInline var path: [UInt32] = []
-  @usableFromInline var nextOnPath = UInt32.max
+  @usableFromInline var path: [Int] = []
+  @usableFromInline var nextOnPath = Lineage.nobody
   @usableFromInline var nextWatch: Int64 = 0
   /// Keeps the optimiser from removing reads that only warm the cache.
   @usableFromInline var warmth: UInt64 = 0
-
-  /// The parent of an initial state: a number that no state has.
-  @inlinable static var nobody: UInt32 { .max }
 
   /// States to expand between two checks of whether the callback is due.
   @inlinable static var stride: Int { 1024 }
@@ -44,7 +41,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
   mutating func run(
     _ watch: (ExplorationProgress) -> ExplorationVerdict
   ) -> ExplorationEnding {
-    for state in explorer.model.initialStates { batch.add(state, parent: Self.nobody) }
+    for state in explorer.model.initialStates { batch.add(state, parent: Lineage.nobody) }
     lookUp()
     counts.waiting = counts.distinct
     var index = 0
@@ -72,7 +69,7 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     while index < end, ending == nil {
       let state = states.take(index)
       var gathered = batch
-      let parent = UInt32(truncatingIfNeeded: index)
+      let parent = index
       var reached = coverage
       model.forEachSuccessor(of: state) { step, next in
         reached |= model.coverage(of: step)
@@ -93,11 +90,23 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
   mutating func lookUp() {
     let found = batch
     batch.count = 0
-    guard ending == nil, hasRoom(for: found.count) else { return }
+    guard ending == nil else { return }
+    let others = bytesOfOthers
+    guard others + seen.bytes <= memoryLimit else {
+      ending = .memoryLimit
+      return
+    }
     var warm: UInt64 = 0
     for index in 0..<found.count { warm |= seen.touch(unsafe found.fingerprints[index]) }
     warmth |= warm
-    for index in 0..<found.count where seen.insert(unsafe found.fingerprints[index]) {
+    for index in 0..<found.count {
+      let fingerprint = unsafe found.fingerprints[index]
+      guard seen.makeRoom(for: fingerprint, within: memoryLimit - others) else {
+        counts.generated += Int64(index)
+        ending = .memoryLimit
+        return
+      }
+      guard seen.insert(fingerprint) else { continue }
       take(unsafe found.states[index], from: unsafe found.parents[index])
       if ending != nil {
         counts.generated += Int64(index + 1)
@@ -110,11 +119,11 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
   /// Adds a new state.
   @inlinable
   @inline(__always)
-  mutating func take(_ state: Model.State, from parent: UInt32) {
-    let number = UInt32(truncatingIfNeeded: counts.distinct)
+  mutating func take(_ state: Model.State, from parent: Int) {
+    let number = Int(counts.distinct)
     counts.distinct &+= 1
-    parents.append(parent)
-    states.append(state)
+    lineage.append(parent: parent)
+    if counts.depth + 1 < explorer.depthLimit { states.append(state) }
     if number == nextOnPath { meet(state) }
     if let violation = explorer.model.violation(of: state) ?? divergence(from: state) {
       self.violation = violation
@@ -128,36 +137,30 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
   mutating func divergence(from state: Model.State) -> String? {
     // A second run only retraces: the first has checked all of these.
     guard path.isEmpty, !explorer.model.isSettled(state) else { return nil }
+    convergence.makeRoom(forStates: counts.distinct)
     return convergence.look(at: state, explorer.model)
   }
 
   @inlinable
   mutating func meet(_ state: Model.State) {
     met.append(state)
-    nextOnPath = met.count < path.count ? path[met.count] : Self.nobody
+    nextOnPath = met.count < path.count ? path[met.count] : Lineage.nobody
     if met.count == path.count { ending = .violated }
   }
 
-  /// Whether this many more states fit; otherwise the exploration ends here.
+  /// A second run needs what the first had room for.
   @inlinable
-  mutating func hasRoom(for more: Int) -> Bool {
-    let others = parents.bytes + states.bytes + batch.bytes + convergence.bytes
-    let limit = explorer.memoryLimit
-    let isNumbered = counts.distinct + Int64(more) < Int64(Self.nobody)
-    let before = seen.bytes
-    if isNumbered, others + before <= limit, seen.makeRoom(for: more, within: limit - others) {
-      // While the table grew, both the old and the new one were held.
-      if seen.bytes != before { peak = max(peak, others + before + seen.bytes) }
-      return true
-    }
-    ending = .memoryLimit
-    return false
+  var memoryLimit: UInt64 { path.isEmpty ? explorer.memoryLimit : .max }
+
+  /// All memory but the set's.
+  @inlinable
+  var bytesOfOthers: UInt64 {
+    lineage.bytes + states.bytes + batch.bytes + convergence.bytes + explorer.memoryOfModel()
   }
 
   @inlinable
   mutating func note() {
-    peak = max(
-      peak, seen.bytes + parents.bytes + states.bytes + batch.bytes + convergence.bytes)
+    peak = max(peak, seen.bytes + bytesOfOthers)
   }
 
   @inlinable
@@ -172,24 +175,11 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     }
   }
 
-  /// The numbers of the states on the path from an initial state to the last one found.
-  @inlinable
-  func pathToLast() -> [UInt32] {
-    var path: [UInt32] = []
-    var number = UInt32(truncatingIfNeeded: counts.distinct - 1)
-    while number != Self.nobody {
-      path.append(number)
-      number = parents[Int(number)]
-    }
-    path.reverse()
-    return path
-  }
-
   /// Resets everything for a run that collects the states of these numbers.
   @inlinable
-  mutating func restart(meeting path: [UInt32]) {
-    seen.removeAll()
-    parents = Pile()
+  mutating func restart(meeting path: [Int]) {
+    seen = FingerprintSet()
+    lineage = Lineage()
     states = Pile()
     batch.count = 0
     convergence = Convergence()
@@ -198,6 +188,6 @@ struct ExplorationSearch<Model: ExplorableModel>: ~Copyable {
     ending = nil
     nextWatch = 0
     self.path = path
-    nextOnPath = path.first ?? Self.nobody
+    nextOnPath = path.first ?? Lineage.nobody
   }
 }

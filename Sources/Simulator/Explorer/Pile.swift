@@ -9,8 +9,8 @@ struct Pile<Element: BitwiseCopyable>: ~Copyable {
   /// The chunks before this one are dropped.
   @usableFromInline var heldChunks = 0
 
-  /// The elements per chunk, as a power of 2: a quarter of a megabyte of 16-byte states.
-  @inlinable static var shift: Int { 14 }
+  /// The elements per chunk, as a power of 2: 64 KB of 16-byte states.
+  @inlinable static var shift: Int { 12 }
   @inlinable static var mask: Int { (1 << shift) - 1 }
 
   @inlinable
@@ -80,7 +80,7 @@ struct Pile<Element: BitwiseCopyable>: ~Copyable {
 struct Batch<State: PackedState> {
   @usableFromInline var states: UnsafeMutablePointer<State>
   @usableFromInline var fingerprints: UnsafeMutablePointer<UInt64>
-  @usableFromInline var parents: UnsafeMutablePointer<UInt32>
+  @usableFromInline var parents: UnsafeMutablePointer<Int>
   @usableFromInline var capacity: Int
   @usableFromInline var count = 0
 
@@ -105,11 +105,13 @@ struct Batch<State: PackedState> {
   }
 
   @inlinable
-  var bytes: UInt64 { UInt64(capacity * (MemoryLayout<State>.stride + 12)) }
+  var bytes: UInt64 {
+    UInt64(capacity * (MemoryLayout<State>.stride + 8 + MemoryLayout<Int>.stride))
+  }
 
   @inlinable
   @inline(__always)
-  mutating func add(_ state: State, parent: UInt32) {
+  mutating func add(_ state: State, parent: Int) {
     if count == capacity { grow() }
     unsafe (states + count).initialize(to: state)
     unsafe fingerprints[count] = state.fingerprint

@@ -26,7 +26,7 @@ package final class RandomWalks<Model: ExplorableModel> {
   /// The most steps of a walk, without those that it repeats.
   @usableFromInline let length: Int
   @usableFromInline var random: SplitMix
-  @usableFromInline var seen = FingerprintSet(capacity: 4096)
+  @usableFromInline var seen = FingerprintSet()
   /// How often states were visited, at most 255 times, by the high bits of their fingerprints.
   /// States that share a slot only blur the preference between states that are not new.
   @usableFromInline var visits: [UInt8]
@@ -226,7 +226,7 @@ package final class RandomWalks<Model: ExplorableModel> {
       let slot = Self.slot(of: fingerprint)
       if visits[slot] < .max { visits[slot] += 1 }
     }
-    precondition(seen.makeRoom(for: 1, within: .max), "there is room")
+    precondition(seen.makeRoom(for: fingerprint, within: .max), "there is room")
     return seen.insert(fingerprint)
   }
 

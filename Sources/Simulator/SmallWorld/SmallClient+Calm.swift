@@ -17,6 +17,12 @@ extension SmallClient {
       && body.freshness(at: Moment(milliseconds: 0)).claim == .connected
   }
 
+  /// Whether the client is up to date, its last poll has failed, and a timer will begin the next.
+  var isBetweenPolls: Bool {
+    isRunning && !isAsleep && exchange == .none && isQueueAlive && behind == 0
+      && body.status == .pollFailed && timer != nil
+  }
+
   /// The event that happens at once; `nil` if the client waits for time to pass.
   var calmHappening: (SmallHappening, SmallClient)? {
     guard isRunning else { return after(.begins) { $0.begin() } }
@@ -35,6 +41,12 @@ extension SmallClient {
     }
     if mustAct { return after(.timerFires) { $0.fire() } }
     return nil
+  }
+
+  /// The client after its timer has fired; `nil`: it cannot fire yet.
+  var afterTimer: SmallClient? {
+    guard let timer, timer.earliest <= SmallWorld.now else { return nil }
+    return after(.timerFires) { $0.fire() }.1
   }
 
   /// The next action of a user who wants the app up to date, if that action changes anything.

@@ -7,9 +7,9 @@ internal import UpdateMachine
 //
 // SmallWorld may use: Explorer, Oracles, Run.
 
-/// A world of register and poll that is small enough to visit all its states: one to three real
-/// clients (the value that an app runs, with its protocol), and a server that holds a few events
-/// for each.
+/// A world of register and poll that is small enough to visit all its states: a real client (the
+/// value that an app runs, with its protocol), and a server that holds a few events for it. For
+/// several clients, see ``SmallCrowd``.
 ///
 /// Time is abstract. It passes in ticks, between any two events, but never beyond a moment at which
 /// a timer must fire. All of the machine's spans are a few ticks. So moments lie close together and
@@ -21,57 +21,17 @@ internal import UpdateMachine
 /// done; writes fail; saved forms of any age come back; users do everything at any time.
 ///
 /// After every step: ``Oracle``s A, D, E, F, G and J, as far as one state and one step show them.
-/// From every state: once the faults stop, all clients become live and up to date.
+/// From every state: once the faults stop, the client becomes live and up to date.
 package struct SmallWorld: ExplorableModel, Sendable {
-  /// The allowed numbers of clients.
-  package static let clientsAllowed = 1...3
   /// The allowed lengths of a client's queue.
   package static let queueLengthAllowed = 1...3
 
-  /// The number of clients.
-  package let clients: Int
   /// The most events that the server holds for a client that has not acknowledged them.
   package let queueLength: Int
   let packing: SmallClient.Packing
 
-  /// All clients, packed, in descending order, because clients are interchangeable.
-  package struct State: PackedState {
-    var first: UInt128
-    var second: UInt128
-    var third: UInt128
-
-    package var fingerprint: UInt64 {
-      var digest = StateDigest()
-      digest.fold(UInt64(truncatingIfNeeded: first))
-      digest.fold(UInt64(truncatingIfNeeded: first >> 64))
-      guard second | third != 0 else { return digest.value }
-      digest.fold(UInt64(truncatingIfNeeded: second))
-      digest.fold(UInt64(truncatingIfNeeded: second >> 64))
-      digest.fold(UInt64(truncatingIfNeeded: third))
-      digest.fold(UInt64(truncatingIfNeeded: third >> 64))
-      return digest.value
-    }
-
-    package static var hasExactFingerprint: Bool { false }
-
-    subscript(client: Int) -> UInt128 {
-      get { client == 0 ? first : client == 1 ? second : third }
-      set {
-        switch client {
-        case 0: first = newValue
-        case 1: second = newValue
-        default: third = newValue
-        }
-      }
-    }
-
-    /// Sorts the clients, because they are interchangeable.
-    mutating func sort() {
-      if first < second { (first, second) = (second, first) }
-      if second < third { (second, third) = (third, second) }
-      if first < second { (first, second) = (second, first) }
-    }
-  }
+  /// The client, packed.
+  package typealias State = UInt128
 
   /// A step between two states.
   package struct Step: Sendable {
@@ -83,14 +43,12 @@ package struct SmallWorld: ExplorableModel, Sendable {
     enum Happening: Sendable {
       case commit
       case tick
-      case client(Int, SmallHappening)
+      case client(SmallHappening)
     }
   }
 
-  package init(clients: Int = 1, queueLength: Int = 1) {
-    precondition(SmallWorld.clientsAllowed.contains(clients), "one to three clients")
+  package init(queueLength: Int = 1) {
     precondition(SmallWorld.queueLengthAllowed.contains(queueLength), "one to three events")
-    self.clients = clients
     self.queueLength = queueLength
     packing = SmallClient.Packing(settings: SmallWorld.settings, terms: SmallWorld.terms)
   }
@@ -129,130 +87,102 @@ package struct SmallWorld: ExplorableModel, Sendable {
     ServerTerms(longDeadline: .milliseconds(2), lifetime: .milliseconds(1))
   }
 
-  package var initialStates: [State] {
-    var state = State(first: 0, second: 0, third: 0)
-    let client = SmallClient.fresh(packing).packed(at: SmallWorld.now, packing)
-    for index in 0..<clients { state[index] = client }
-    return [state]
-  }
+  package var initialStates: [State] { [packed(.fresh(packing))] }
 
   static let now = Moment(milliseconds: 0)
   static let next = Moment(milliseconds: 1)
 
-  func client(_ index: Int, of state: State) -> SmallClient {
-    SmallClient(unpacking: state[index], packing)
+  func client(of state: State) -> SmallClient { SmallClient(unpacking: state, packing) }
+
+  func packed(_ client: SmallClient) -> State { client.packed(at: SmallWorld.now, packing) }
+
+  /// The client when a tick has passed.
+  func ticked(_ client: SmallClient) -> State {
+    var client = client
+    client.tick()
+    return client.packed(at: SmallWorld.next, packing)
   }
+
+  /// The client when the server has committed an event.
+  func heard(_ client: SmallClient) -> State {
+    var client = client
+    client.hear()
+    return packed(client)
+  }
+
+  /// Whether the server may commit another event, as far as this client's queue is concerned.
+  func mayHear(_ client: SmallClient) -> Bool { client.held < Int64(queueLength) }
 
   // MARK: Steps
 
   package func forEachSuccessor(of state: State, _ visit: (Step, State) -> Void) {
     guard broken(in: state) == nil else { return }
-    var mayCommit = true
-    var mayTick = true
-    for index in 0..<clients {
-      let client = client(index, of: state)
-      if client.held >= Int64(queueLength) { mayCommit = false }
-      if client.mustAct { mayTick = false }
-      client.forEachHappening(SmallWorld.ages) { happening, next in
-        self.visit(index, happening, next, state, visit)
-      }
+    let client = client(of: state)
+    client.forEachHappening(SmallWorld.ages) { happening, next in
+      self.visit(happening, next, visit)
     }
-    if mayCommit { everybody(.commit, state, visit) { $0.hear() } }
-    if mayTick { tick(state, visit) }
+    if mayHear(client) { visit(Step(happening: .commit, coverage: 0), heard(client)) }
+    if !client.mustAct { visit(Step(happening: .tick, coverage: 0), ticked(client)) }
   }
 
   private func visit(
-    _ index: Int, _ happening: SmallHappening, _ client: SmallClient, _ state: State,
-    _ visit: (Step, State) -> Void
+    _ happening: SmallHappening, _ client: SmallClient, _ visit: (Step, State) -> Void
   ) {
-    var next = state
-    next[index] = packed(client)
-    if clients > 1 { next.sort() }
     var coverage = UInt64(1) << UInt64(client.body.status.code)
     if let row = client.row { coverage |= 1 << (UInt64(row) + 16) }
-    visit(Step(happening: .client(index, happening), coverage: coverage), next)
+    visit(Step(happening: .client(happening), coverage: coverage), judged(client))
   }
 
-  /// Packs a client. Of some it is judged whether the packed one goes on as the client does.
-  private func packed(_ client: SmallClient) -> UInt128 {
-    let word = client.packed(at: SmallWorld.now, packing)
-    var digest = StateDigest(value: UInt64(truncatingIfNeeded: word >> 64))
-    digest.fold(UInt64(truncatingIfNeeded: word))
-    guard digest.value & SmallWorld.sample == 0, !goesOn(word, as: client) else { return word }
+  /// Packs a client after a step. Of some it is judged whether the packed one goes on as the client
+  /// does.
+  func judged(_ client: SmallClient) -> State {
+    let state = packed(client)
+    guard state.fingerprint & SmallWorld.sample == 0, !goesOn(state, as: client) else {
+      return state
+    }
     var broken = client
     broken.broken = .packed
-    return broken.packed(at: SmallWorld.now, packing)
+    return packed(broken)
   }
 
   /// One of so many packed clients is judged, less one.
   private static let sample: UInt64 = 1023
 
   /// Whether a packed client is after every happening what the client is.
-  func goesOn(_ word: UInt128, as client: SmallClient) -> Bool {
+  func goesOn(_ state: State, as client: SmallClient) -> Bool {
     guard client.broken == nil else { return true }
-    let packed = SmallClient(unpacking: word, packing)
-    return successors(of: packed) == successors(of: client)
+    return successors(of: self.client(of: state)) == successors(of: client)
   }
 
-  private func successors(of client: SmallClient) -> [UInt128] {
-    var words: [UInt128] = []
-    client.forEachHappening(SmallWorld.ages) { _, next in
-      words.append(next.packed(at: SmallWorld.now, packing))
-    }
-    return words
-  }
-
-  private func everybody(
-    _ happening: Step.Happening, _ state: State, _ visit: (Step, State) -> Void,
-    at now: Moment = SmallWorld.now, _ change: (inout SmallClient) -> Void
-  ) {
-    var next = state
-    for index in 0..<clients {
-      var client = client(index, of: state)
-      change(&client)
-      next[index] = client.packed(at: now, packing)
-    }
-    if clients > 1 { next.sort() }
-    visit(Step(happening: happening, coverage: 0), next)
-  }
-
-  private func tick(_ state: State, _ visit: (Step, State) -> Void) {
-    everybody(.tick, state, visit, at: SmallWorld.next) { $0.tick() }
+  private func successors(of client: SmallClient) -> [State] {
+    var states: [State] = []
+    client.forEachHappening(SmallWorld.ages) { _, next in states.append(packed(next)) }
+    return states
   }
 
   /// The ages of a saved form that a wall clock may suggest.
-  private static let ages: [TimeSpan?] = [nil, .zero, .milliseconds(1_000_000)]
+  static let ages: [TimeSpan?] = [nil, .zero, .milliseconds(1_000_000)]
 
   // MARK: Without faults
 
-  /// Whether all clients are live and up to date. True as well if another rule is broken, because
+  /// Whether the client is live and up to date. True as well if another rule is broken, because
   /// that is reported on its own.
   package func isSettled(_ state: State) -> Bool {
-    guard broken(in: state) == nil else { return true }
-    for index in 0..<clients where !client(index, of: state).isSettled { return false }
-    return true
+    broken(in: state) != nil || client(of: state).isSettled
   }
 
   /// Visits the calm steps. What can happen at once happens at once, and users make sure that their
   /// app can go on. Only the moment at which a timer fires within its range is left open.
   package func forEachCalmSuccessor(of state: State, _ visit: (Step, State) -> Void) {
-    for index in 0..<clients {
-      let client = client(index, of: state)
-      guard let (happening, next) = client.calmHappening else { continue }
-      return self.visit(index, happening, next, state, visit)
-    }
-    for index in 0..<clients {
-      var client = client(index, of: state)
-      guard let timer = client.timer, timer.earliest <= SmallWorld.now else { continue }
-      client.fire()
-      self.visit(index, .timerFires, client, state, visit)
-    }
-    tick(state, visit)
+    let client = client(of: state)
+    if let (happening, next) = client.calmHappening { return self.visit(happening, next, visit) }
+    if let fired = client.afterTimer { self.visit(.timerFires, fired, visit) }
+    visit(Step(happening: .tick, coverage: 0), ticked(client))
   }
 
-  /// The shape of the first client's machine; `nil` if no process runs.
+  /// The shape of the client's machine; `nil` if no process runs.
   func shape(of state: State) -> UInt64? {
-    let client = client(0, of: state)
+    let client = client(of: state)
     return client.isRunning ? client.body.machine.shape(at: SmallWorld.now) : nil
   }
 
@@ -260,40 +190,25 @@ package struct SmallWorld: ExplorableModel, Sendable {
 
   package func violation(of state: State) -> String? {
     if let rule = broken(in: state) { return "\(rule.oracle.rawValue): \(rule.text)" }
-    for index in 0..<clients {
-      // Otherwise the search would take states for one that differ.
-      let again = client(index, of: state).packed(at: SmallWorld.now, packing)
-      if again != state[index] { return "a packed client, unpacked and packed again, is another" }
-    }
-    return nil
+    // Otherwise the search would take states for one that differ.
+    return packed(client(of: state)) == state
+      ? nil : "a packed client, unpacked and packed again, is another"
   }
 
-  /// The rule that a client has broken.
-  private func broken(in state: State) -> SmallRule? {
-    for index in 0..<clients {
-      if let rule = SmallRule(rawValue: UInt8(truncatingIfNeeded: state[index] & 15)) {
-        return rule
-      }
-    }
-    return nil
+  /// The rule that the client has broken.
+  func broken(in state: State) -> SmallRule? {
+    SmallRule(rawValue: UInt8(truncatingIfNeeded: state & 15))
   }
 
   package func coverage(of step: Step) -> UInt64 { step.coverage }
 
-  package func description(of state: State) -> String {
-    var text = ""
-    for index in 0..<clients {
-      text += (index == 0 ? "" : " | ") + "\(client(index, of: state))"
-    }
-    return text
-  }
+  package func description(of state: State) -> String { "\(client(of: state))" }
 
   package func description(ofStep step: Step) -> String {
     switch step.happening {
     case .commit: "the server commits an event"
     case .tick: "time passes"
-    case .client(let index, let happening):
-      clients == 1 ? "\(happening)" : "client \(index): \(happening)"
+    case .client(let happening): "\(happening)"
     }
   }
 
