@@ -9,8 +9,8 @@ struct Pile<Element: BitwiseCopyable>: ~Copyable {
   /// The chunks before this one are dropped.
   @usableFromInline var heldChunks = 0
 
-  /// The elements per chunk, as a power of 2: 64 KB of 16-byte states.
-  @inlinable static var shift: Int { 12 }
+  /// The elements per chunk, as a power of 2: 16 KB of 16-byte states.
+  @inlinable static var shift: Int { 10 }
   @inlinable static var mask: Int { (1 << shift) - 1 }
 
   @inlinable
