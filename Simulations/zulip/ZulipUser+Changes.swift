@@ -188,7 +188,7 @@ extension ZulipUser {
     {
       return objection
     }
-    if let objection = ZulipUser.objection(toEchoes: client, store) { return objection }
+    if let objection = objection(toEchoes: client, store) { return objection }
     for window in client.windows where !client.looksOtherwise(window.id) {
       for case .item(let shown) in window.view?.rows ?? [] {
         guard let confirmed = store[shown.id] else { continue }
@@ -214,9 +214,13 @@ extension ZulipUser {
   }
 
   /// What the server has answered with its ID does not show as an echo once it shows as a message.
-  private static func objection(toEchoes client: Body, _ store: Store) -> UserObjection? {
+  private func objection(toEchoes client: Body, _ store: Store) -> UserObjection? {
     guard let local = client.local, let model = client.model else { return nil }
     for pending in local.outbox.pending {
+      if let named, named.ticket == pending.ticket, pending.created != named.id {
+        return UserObjection(
+          .honesty, "\(pending.ticket) is known as message \(named.id)", "\(local.outbox)")
+      }
       guard case .send = pending.change, let id = pending.created.map({ MessageID($0) }) else {
         continue
       }

@@ -38,6 +38,8 @@ package struct ZulipUser: SimulatedUser {
   private var pages: [Page] = []
   /// What was held before the page that is being taken.
   private var heldBefore: Store?
+  /// The change to which the last input has given an ID, and that ID.
+  private(set) var named: (ticket: MutationTicket, id: Int64)?
   /// The last state that was judged right. It stays right: later knowledge of the oracle only
   /// excuses more.
   private var right: Right?
@@ -121,6 +123,7 @@ package struct ZulipUser: SimulatedUser {
   package mutating func look(before input: Body.Input, _ client: Body, reading rows: ReadRows) {
     // The next user's tickets begin anew.
     if case .app(.loggedOut) = input { letters = [] }
+    named = ZulipUser.named(by: input, client)
     switch input {
     case .rowsFailed(_, .failed), .rowsFailed(_, .unreadable):
       // Rows that could not be read are dropped before any page that waited for them is taken.
@@ -130,6 +133,17 @@ package struct ZulipUser: SimulatedUser {
       heldBefore = client.model.map { ZulipUser.whole($0.lists, reading: rows) }
     default: heldBefore = nil
     }
+  }
+
+  /// The change to which an input gives an ID: the server has answered with its message's.
+  private static func named(
+    by input: Body.Input, _ client: Body
+  ) -> (ticket: MutationTicket, id: Int64)? {
+    guard case .pushAnswered(let request, .created(let id)) = input,
+      let outbox = client.local?.outbox, case .pushing(let push) = outbox.status,
+      push.id == request, !push.isSearch
+    else { return nil }
+    return outbox.pending.first { $0.id == push.first }.map { ($0.ticket, id) }
   }
 
   /// Everything held, in memory or on the disk.
