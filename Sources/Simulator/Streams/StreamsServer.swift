@@ -106,7 +106,10 @@ package struct StreamsServer: SingleLogServer {
     }
   }
 
-  package mutating func abandon(waiter: UInt64) { server.abandon(waiter) }
+  package mutating func abandon(waiter: UInt64) {
+    asked.removeValue(forKey: waiter)
+    server.abandon(waiter)
+  }
 
   package var hasFinished: Bool { !ended.isEmpty }
 
@@ -117,9 +120,10 @@ package struct StreamsServer: SingleLogServer {
 
   private mutating func takeEnded() {
     for (waiter, answer) in server.takeEnded() {
+      let request = asked.removeValue(forKey: waiter)
       switch answer {
       case .success(let batch):
-        if let request = asked.removeValue(forKey: waiter) { judge(batch, to: request) }
+        if let request { judge(batch, to: request) }
         ended.append(EndedWait(waiter: waiter, reply: .batch(batch)))
       case .failure: ended.append(EndedWait(waiter: waiter, reply: .refused(.badGateway)))
       }
