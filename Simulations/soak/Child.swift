@@ -61,9 +61,10 @@ enum Child {
     async let following: Void = machine.run()
     async let discarding: Void = discardRefused(machine, line)
     async let watching: Void = tellFreshness(machine, line)
+    async let staying: Void = Presence.stay(connection, orders, line)
     try await work(machine, line, orders, until: finishes)
     try await becomeLevel(machine, line)
-    _ = await (following, discarding, watching)
+    _ = await (following, discarding, watching, staying)
   }
 
   /// Ends this process soon after its parent.

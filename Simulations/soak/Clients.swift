@@ -46,6 +46,18 @@ final class Clients: Sendable {
     for client in 0..<count { Thread.detachNewThread { self.keep(client) } }
   }
 
+  /// The numbers of the processes of all clients that live.
+  var living: [Int: Int32] {
+    state.withLock { state in
+      var living: [Int: Int32] = [:]
+      for case (let client, let running?) in state.running.enumerated()
+      where running.process.isRunning {
+        living[client] = running.process.processIdentifier
+      }
+      return living
+    }
+  }
+
   /// Runs one process of a client after the other, until the run is over. One that was killed just
   /// before all had to finish has a successor, which finishes.
   private func keep(_ client: Int) {
@@ -140,7 +152,7 @@ final class Clients: Sendable {
     try body()
   }
 
-  /// Kills every second client, and starts it again only when `body` has returned.
+  /// Kills every second client, the first too, and starts it again only when `body` has returned.
   func withHalfAway(_ body: () throws -> Void) rethrows {
     let killed = state.withLock { state in
       state.isHalfAway = true

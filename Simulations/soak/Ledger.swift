@@ -129,6 +129,10 @@ struct Tally: Encodable {
   /// Clients that hold what the cluster holds.
   var converged = 0
   var secondsToConverge = 0.0
+  /// Clients that the cluster names as present when all live.
+  var present = 0
+  /// How long it names some that were killed then.
+  var secondsUntilGone = 0.0
   /// What should not have happened, in words.
   var wrong: [String] = []
 }

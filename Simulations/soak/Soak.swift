@@ -13,7 +13,8 @@ enum Soak {
     are, and one loses its disk and joins anew. In the end each change that was on a client's disk
     must be in the cluster once, after those that its client made before, or its user was told that
     it has no effect; all clients must hold what the cluster holds; and no state may have been shown
-    as up to date that was older than is promised.
+    as up to date that was older than is promised. The cluster must name exactly those clients as
+    present that live then.
 
       --members N    how many members (3; 1 to 7, but not 2)
       --minutes N    how long things go wrong (2); the end, at most a minute, comes on top
@@ -113,6 +114,9 @@ enum Soak {
         "\(tally.converged) of \(tally.clients) clients equal to the cluster after "
           + "\(tally.secondsToConverge) s; the oldest of \(tally.reads) states shown as up to date "
           + "was \(tally.stalestMilliseconds) ms old")
+      print(
+        "\(tally.present) of \(tally.clients) clients named as present; half of them were killed, "
+          + "and named no more after \(tally.secondsUntilGone) s")
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -5,9 +5,9 @@ import Synchronization
 final class SoakRun: Sendable {
   private let options: Soak.Options
   private let processes: Processes
-  private let ledger: Ledger
-  private let cluster: Cluster
-  private let clients: Clients
+  let ledger: Ledger
+  let cluster: Cluster
+  let clients: Clients
   private let heart: Heart
   private let news = Mutex("")
   private let finished = Flag()
@@ -44,6 +44,7 @@ final class SoakRun: Sendable {
       clients.start()
       gone = try breakThings()
       truth = try converge()
+      try judgePresence()
     } catch {
       ledger.note { $0.wrong.append("\(error)") }
     }

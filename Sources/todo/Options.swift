@@ -47,6 +47,8 @@ struct Options: Equatable {
   var user: String?
   var list = "shared"
   var state: String?
+  /// The name by which others see this user; `nil`: they do not.
+  var name: String?
   /// How many seconds a command waits for the cluster.
   var wait: Int64 = 5
   var wantsHelp = false
@@ -75,6 +77,8 @@ struct Options: Equatable {
       --user NAME       a user of the cluster. The password is read from the environment,
                         ETCD_PASSWORD; never from the command line, which others can see
       --list NAME       which list: the keys todo/NAME/… (shared)
+      --name NAME       shows the others that you are here, under this name, while you watch the list
+                        or type into it; without it they do not see you
       --state FILE      an SQLite database; by default one for each list in ~/.local/state/todo, or
                         on Linux in $XDG_STATE_HOME/todo if that is set. One at a time may use it
       --wait SECONDS    how long a command waits for the cluster (0 to 3,600; 5)
@@ -92,7 +96,7 @@ struct Options: Equatable {
         wantsHelp = true
         return
       }
-      guard ["--cluster", "--user", "--list", "--state", "--wait"].contains(word) else {
+      guard ["--cluster", "--user", "--list", "--name", "--state", "--wait"].contains(word) else {
         throw Misuse("there is no option \(word)")
       }
       guard let value = rest.popFirst(), !value.isEmpty else {
@@ -117,6 +121,12 @@ struct Options: Equatable {
       }
       guard isName else { throw Misuse("--list takes letters, digits, - and _") }
       list = value
+    case "--name":
+      let plain = Rows.plain(value).trimmingCharacters(in: .whitespaces)
+      guard !plain.isEmpty, plain.count <= 40 else {
+        throw Misuse("--name takes 1 to 40 characters")
+      }
+      name = plain
     case "--state": state = value
     default:
       guard let number = Int64(value), (0...3600).contains(number) else {

@@ -9,6 +9,7 @@ actor Todo {
   typealias Machine = UpdateMachine<EtcdSource<EtcdModel<Deed>>>
 
   private let options: Options
+  private let source: EtcdSource<EtcdModel<Deed>>
   private let file: SQLiteFile
   private let machine: Machine
   private let output = Output()
@@ -16,16 +17,19 @@ actor Todo {
   private var interruption: Int32?
   /// The list that the user saw last, whose numbers count.
   private var shown: Rows?
+  /// Who was here then.
+  private var company: String?
 
   /// Sends nothing yet.
   init(_ options: Options, _ connection: EtcdConnection, _ file: SQLiteFile) throws {
     self.options = options
     self.file = file
     let output = output
+    source = try EtcdSource(
+      connection, prefix: "todo/\(options.list)/", for: EtcdModel<Deed>.self)
     machine = Machine(
-      source: try EtcdSource(
-        connection, prefix: "todo/\(options.list)/", for: EtcdModel<Deed>.self),
-      store: file.store(named: options.list), reporter: { output.complain(Todo.words($0)) })
+      source: source, store: file.store(named: options.list),
+      reporter: { output.complain(Todo.words($0)) })
   }
 
   /// Does what the command says. Returns the exit code.
@@ -87,16 +91,38 @@ actor Todo {
     output.status(Todo.words(state))
   }
 
-  /// Shows the list whenever it changes, until the end.
+  /// Shows the list whenever it changes, and the others that this user is here, until the end.
   private func watch() async -> Int32 {
+    await withTaskGroup(of: Void.self) { group in
+      if let name = options.name {
+        group.addTask { await self.stay(as: name) }
+      }
+      let code = await follow()
+      group.cancelAll()
+      return code
+    }
+  }
+
+  private func stay(as name: String) async {
+    do throws(EtcdPresenceError) {
+      try await source.present(
+        as: Company.newKey(), value: name, timeToLive: Company.timeToLive)
+    } catch {
+      output.complain(Company.words(error))
+    }
+  }
+
+  private func follow() async -> Int32 {
     for await state in await machine.states() {
       if state.freshness.claim != .unknown { output.status(Todo.words(state)) }
       if let view = state.view {
         let rows = Rows(view, pending: state.pending)
-        if rows != shown {
-          shown = rows
-          output.print(rows.lines.isEmpty ? ["the list is empty"] : rows.lines + [""])
-        }
+        let isNew = rows != shown
+        shown = rows
+        if isNew { output.print(rows.lines.isEmpty ? ["the list is empty"] : rows.lines + [""]) }
+        let line = Company.line(view, isConnected: state.freshness.claim == .connected)
+        if let line, line != company { output.print([line]) }
+        company = line
       }
       await discard(state.setAside)
       if case .halted = state.freshness.claim { return 1 }

@@ -81,10 +81,24 @@ import UpdateMachine
       [], ["list"], ["--cluster", "x", "frob"], ["--cluster", "x", "add"], ["--cluster"],
       ["--cluster", "x", "undo", "it"], ["--cluster", "x", "--list", "a/b"],
       ["--cluster", "x", "--wait", "-1"], ["--cluster", "x", "--frob", "1"],
+      ["--cluster", "x", "--name", " "],
+      ["--cluster", "x", "--name", String(repeating: "a", count: 41)],
     ] {
       #expect(throws: Misuse.self, "\(words)") { try Options(words) }
     }
     #expect(Options.help.split(separator: "\n").allSatisfy { $0.count <= 100 })
+  }
+
+  @Test func `who is here is told while connected, and only then`() {
+    var entries = VersionedMap<EtcdKey, EtcdEntry>()
+    #expect(Company.line(EtcdView(entries), isConnected: true) == nil)
+    for (key, name) in [("here/1", "Bo\u{7}"), ("here/2", "Ada"), ("item/1", "milk")] {
+      entries.updateValue(EtcdEntry(Array(name.utf8), revision: 2), forKey: EtcdKey(key))
+    }
+    #expect(Company.line(EtcdView(entries), isConnected: true) == "here: Ada, Bo")
+    #expect(Company.line(EtcdView(entries), isConnected: false) == nil)
+    #expect(Company.newKey() != Company.newKey())
+    #expect(Company.words(.refused(.unauthorized)).contains("user or the password"))
   }
 
   @Test func `a connection is refused before anything is sent`() throws {

@@ -81,9 +81,38 @@ struct TodoTests {
     }
   }
 
-  private func shows(_ line: String, _ running: Running) async throws {
+  @Test func `those who give a name see each other come, go, and die`() async throws {
+    try await User.two { etcd, ada, bo in
+      let first = try ada.begin(["--name", "Ada", "watch"])
+      try await shows("here: Ada", first)
+      let second = try bo.begin(["--name", "B\u{1B}o", "watch"])
+      try await shows("here: Ada, Bo", first)
+      try await shows("here: Ada, Bo", second)
+      // One that watches without a name sees the others, and is not seen.
+      let third = try bo.begin(["--state", bo.folder.path + "/other.db", "watch"])
+      try await shows("here: Ada, Bo", third)
+      second.process.interrupt()
+      #expect(second.end().code == 130)
+      try await shows("here: Ada", third)
+      // The member comes again: so does who is here, by herself.
+      etcd.kill()
+      try await etcd.start()
+      let fourth = try bo.begin(["--name", "Bo", "watch"])
+      try await shows("here: Ada, Bo", fourth)
+      kill(first.process.processIdentifier, SIGKILL)
+      try await shows("here: Bo", fourth, within: 30)
+      for running in [third, fourth] {
+        running.process.interrupt()
+        #expect(running.end().code == 130)
+      }
+    }
+  }
+
+  private func shows(
+    _ line: String, _ running: Running, within seconds: Int64 = 20
+  ) async throws {
     let clock = SystemClock()
-    let end = clock.now + .seconds(20)
+    let end = clock.now + .seconds(seconds)
     while !running.output.split(separator: "\n").contains(Substring(line)) {
       guard clock.now < end else {
         Issue.record("'\(line)' is not in \(running.output)")
