@@ -75,9 +75,9 @@ struct ExploreReport {
   private var subject: String {
     switch options.subject {
     case .eventQueue(let model):
-      return "event-queue, 1 clients, \(model.queueLength) events in a queue"
+      return "event-queue, clients: 1, events in a queue: \(model.queueLength)"
     case .crowd(let model):
-      return "event-queue, \(model.clients) clients, \(model.queueLength) events in a queue"
+      return "event-queue, clients: \(model.clients), events in a queue: \(model.queueLength)"
         + (model.isSymmetric ? "" : ", without symmetry")
         + (options.byClient ? ", client by client" : "")
     case .messages(let changes): return "messages, changes: \(changes)"

@@ -137,7 +137,7 @@ struct ExploreCommandTests {
   @Test func `two clients are visited client by client, as far as memory goes`() throws {
     let ran = CommandRun("explore --clients 2 --by-client --memory 1 --json")
     #expect(ran.code == .usage)
-    #expect(try #require(ran.output.first).contains("2 clients, 1 events in a queue, client by"))
+    #expect(try #require(ran.output.first).contains("clients: 2, events in a queue: 1, client by"))
     #expect(try #require(ran.errors.first).contains("1 MB are full"))
     let json = try ran.json()
     #expect(json["ending"] as? String == "memoryLimit")
