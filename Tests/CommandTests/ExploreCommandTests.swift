@@ -114,7 +114,7 @@ struct ExploreCommandTests {
     let ran = CommandRun("explore --clients 2 --queue-length 2 --depth 4 --json")
     #expect(ran.code == .success)
     let table = try #require(ran.output.first)
-    #expect(table.contains("event-queue, 2 clients, 2 events in a queue"))
+    #expect(table.contains("event-queue, clients: 2, events in a queue: 2"))
     #expect(table.contains("at the depth limit, with "))
     let json = try ran.json()
     #expect(json["clients"] as? Int == 2)
@@ -128,7 +128,7 @@ struct ExploreCommandTests {
   @Test func `without symmetry there are more states of two clients`() throws {
     let with = try CommandRun("explore --clients 2 --depth 5 --json").json()
     let ran = CommandRun("explore --clients 2 --depth 5 --no-symmetry --json")
-    #expect(try #require(ran.output.first).contains("1 events in a queue, without symmetry"))
+    #expect(try #require(ran.output.first).contains("events in a queue: 1, without symmetry"))
     let all = try #require(try ran.json()["distinct"] as? Int)
     let some = try #require(with["distinct"] as? Int)
     #expect(all > some && all < 2 * some)
