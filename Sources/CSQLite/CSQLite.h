@@ -12,10 +12,11 @@ static inline int csqlite_bind_bytes(
   return sqlite3_bind_blob64(statement, place, bytes, count, SQLITE_TRANSIENT);
 }
 
-/// Binds bytes that stay where they are until the statement is reset.
+/// Binds bytes that stay where they are until the statement is reset. None at all are an empty blob, not
+/// NULL; one of zeroes would be allocated for each row.
 static inline int csqlite_bind_bytes_in_place(
     sqlite3_stmt *statement, int place, const void *bytes, sqlite3_uint64 count) {
-  if (count == 0) return sqlite3_bind_zeroblob(statement, place, 0);
+  if (count == 0) return sqlite3_bind_blob64(statement, place, "", 0, SQLITE_STATIC);
   return sqlite3_bind_blob64(statement, place, bytes, count, SQLITE_STATIC);
 }
 

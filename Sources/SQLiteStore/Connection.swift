@@ -6,6 +6,8 @@ internal import CSQLite
 final class Connection {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
+  /// Whether the log was left for one transaction, and is not yet used again.
+  private var isWithoutLog = false
 
   /// - Parameters:
   ///   - path: of a file that exists.
@@ -56,7 +58,11 @@ final class Connection {
   /// Returns the text that a statement yields.
   func text(_ sql: String) throws(SQLiteFailure) -> String {
     let statement = try unsafe Statement(sql, on: handle)
-    return try statement.step() ? statement.text(0) : ""
+    guard try statement.step() else { return "" }
+    let text = statement.text(0)
+    // What it changes is written at its end, which may fail.
+    while try statement.step() {}
+    return text
   }
 
   /// The ID of the row that was inserted last.
@@ -64,11 +70,17 @@ final class Connection {
 
   /// Runs `body` as a transaction: when this returns, all of it is in the file; if it throws, none
   /// is.
+  ///
+  /// - Parameter withoutLog: whether the pages are written straight into the file, and those that
+  ///   they replace into a rollback journal. Worth it for more new pages than the log may have: by
+  ///   way of the log each would be written twice and read once. It takes a few more syncs.
   func transaction<Result>(
-    _ body: () throws(SQLiteFailure) -> Result
+    withoutLog: Bool = false, _ body: () throws(SQLiteFailure) -> Result
   ) throws(SQLiteFailure) -> Result {
     // If an earlier transaction could not be rolled back, this does it now, or throws.
     try rollBack()
+    if withoutLog != isWithoutLog { useLog(!withoutLog) }
+    defer { if isWithoutLog { useLog(true) } }
     try statement("BEGIN IMMEDIATE").run()
     do throws(SQLiteFailure) {
       let result = try body()
@@ -79,6 +91,15 @@ final class Connection {
       do throws(SQLiteFailure) { try rollBack() } catch { throw failure }
       throw failure
     }
+  }
+
+  /// Begins or ends the use of the log. Errors are ignored: a transaction is whole and durable
+  /// either way, and the next one tries again. If the file itself fails, it will tell.
+  private func useLog(_ use: Bool) {
+    isWithoutLog = true
+    // If the log could not be used again before, SQLite takes it for used, until it is told not to.
+    guard (try? text("PRAGMA journal_mode = DELETE")) != nil, use else { return }
+    isWithoutLog = (try? text("PRAGMA journal_mode = WAL")) != "wal"
   }
 
   /// Rolls back, unless the failure has done so already.

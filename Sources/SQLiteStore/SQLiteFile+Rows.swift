@@ -39,44 +39,46 @@ extension SQLiteFile {
         if let follows = entry.follows, follows != kept.writtenAt { throw .taken }
         try connection.setWrittenAt(entry.writtenAt, of: kept.id)
         for range in entry.cleared { try connection.clear(range, of: kept.id) }
-        let putting = try connection.putting()
+        var batch = RowBatch(into: kept.id, connection)
         for row in entry.rows {
           if let value = row.value {
-            try putting.put(row.key, value, into: kept.id)
+            try batch.put(row.key, value)
           } else {
+            try batch.flush()
             try connection.remove(row.key, from: kept.id)
           }
         }
+        try batch.flush()
       }
     }
   }
 
   func checkpoint(_ form: SavedRows, to name: String) throws(StoreError) {
     try perform { connection throws(SQLiteFailure) in
+      guard let kept = try connection.replica(named: name) else {
+        return try add(form, as: name, to: connection)
+      }
       try connection.transaction { () throws(SQLiteFailure) in
-        let id: Int64
-        if let kept = try connection.replica(named: name) {
-          id = kept.id
-          try connection.removeRows(of: id)
-          try connection.setWrittenAt(form.writtenAt, of: id)
-        } else {
-          id = try connection.addReplica(named: name, at: form.writtenAt)
-        }
-        let putting = try connection.putting()
-        for row in form.rows { try putting.put(row.key, row.value, into: id) }
+        try connection.removeRows(of: kept.id)
+        try connection.setWrittenAt(form.writtenAt, of: kept.id)
+        try connection.put(form.rows, into: kept.id)
       }
     }
   }
 
-  /// Sets the replica aside, and writes another in its place.
+  /// Sets the replica aside, if there is one, and writes another in its place.
   func replace(_ name: String, with form: SavedRows) throws(StoreError) {
-    try perform { connection throws(SQLiteFailure) in
-      try connection.transaction { () throws(SQLiteFailure) in
-        try connection.setAside(name)
-        let id = try connection.addReplica(named: name, at: form.writtenAt)
-        let putting = try connection.putting()
-        for row in form.rows { try putting.put(row.key, row.value, into: id) }
-      }
+    try perform { connection throws(SQLiteFailure) in try add(form, as: name, to: connection) }
+  }
+
+  private func add(
+    _ form: SavedRows, as name: String, to connection: Connection
+  ) throws(SQLiteFailure) {
+    let isLong = form.rows.reduce(0) { $0 + $1.key.bytes.count + $1.value.count } > logSize
+    try connection.transaction(withoutLog: isLong) { () throws(SQLiteFailure) in
+      try connection.setAside(name)
+      let id = try connection.addReplica(named: name, at: form.writtenAt)
+      try connection.put(form.rows, into: id)
     }
   }
 
@@ -191,10 +193,12 @@ extension Connection {
     try statement.run()
   }
 
-  /// The statement of ``Statement/put(_:_:into:)``. Ask for it once for many rows: to find it by
-  /// its text takes as long as to write a row.
-  fileprivate func putting() throws(SQLiteFailure) -> Statement {
-    try statement("REPLACE INTO row(replica, tab, key, value, sum) VALUES(?, ?, ?, ?, ?)")
+  fileprivate func put(
+    _ rows: [(key: StoredKey, value: [UInt8])], into id: Int64
+  ) throws(SQLiteFailure) {
+    var batch = RowBatch(into: id, self)
+    for row in rows { try batch.put(row.key, row.value) }
+    try batch.flush()
   }
 
   fileprivate func remove(_ key: StoredKey, from id: Int64) throws(SQLiteFailure) {

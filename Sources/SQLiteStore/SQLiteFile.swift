@@ -15,7 +15,11 @@ internal import UpdateMachine
 /// the last commits in a power cut. But a server forgets what its client has acknowledged, and
 /// *stored* is a promise to a user. On Apple's systems `fsync` leaves data in the drive's cache, so
 /// `fullfsync` is on too. At 1,000 pages (4 MB) the log is checkpointed into the file, by the step
-/// that reaches that size. A larger log, as after a first save, is truncated to that size.
+/// that reaches that size. A larger log is truncated to that size.
+///
+/// A first save that is longer than that goes straight into the file, so that each page is written
+/// once. Until it is whole, a rollback journal beside the file (`….db-journal`) has the few pages
+/// that it replaces. After a crash, opening the file puts them back.
 ///
 /// **What is checked.** The whole file is checked when it is opened, if it is no larger than
 /// ``checkLimit`` or SQLite met damage in it before (`quick_check`: 22 ms for 100,000 rows of 300
@@ -46,6 +50,8 @@ public actor SQLiteFile {
 
   private nonisolated let executor = SerialQueueExecutor(label: "SQLiteStore")
   private nonisolated let settings: SQLiteSettings
+  /// How many bytes the log may have before it is checkpointed into the file.
+  nonisolated var logSize: Int { Int(settings.logPages) * 4096 }
   private var opened: Opening.Opened?
 
   private init(at path: String, settings: SQLiteSettings) {
@@ -56,7 +62,8 @@ public actor SQLiteFile {
   /// Opens a file, or makes it if there is none. Its folder must exist.
   ///
   /// - Parameters:
-  ///   - path: of the file. Files ending in `-wal` and `-lock` are kept beside it.
+  ///   - path: of the file. Files ending in `-wal` and `-lock` are kept beside it, and for the time
+  ///     of a long first save one ending in `-journal`.
   ///   - checkLimit: the largest file, in bytes, that is checked whole.
   public static func open(
     at path: String, checkLimit: Int64 = SQLiteFile.checkLimit

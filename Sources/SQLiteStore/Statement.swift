@@ -87,29 +87,41 @@ final class Statement {
   /// Resets the statement. Errors were already thrown by `step()`.
   func reset() { unsafe sqlite3_reset(pointer) }
 
-  /// Runs a statement that writes a row: its replica, table, key, value and sum are the parameters
-  /// 1 to 5. The bytes are not copied.
+  /// Runs a statement that writes rows: its parameters are their replica and, for each of them,
+  /// table, key, value and sum. The bytes are not copied.
   func put(
-    _ key: StoredKey, _ value: [UInt8], into replica: Int64
+    _ rows: ArraySlice<WaitingRow>, of bytes: [UInt8], into replica: Int64
   ) throws(SQLiteFailure) {
-    try bind(1, replica)
-    try bind(2, Int64(key.table.number))
-    try bind(5, RowSum.sum(of: key, value))
-    let code = unsafe key.bytes.withUnsafeBytes { key in
-      unsafe value.withUnsafeBytes { value in
-        // Bound anew before each step, so that no step reads bytes that have gone.
-        var code = unsafe csqlite_bind_bytes_in_place(
-          pointer, 3, key.baseAddress, UInt64(key.count))
+    let code = unsafe bytes.withUnsafeBytes { bytes in
+      // Bound anew before each step, so that no step reads bytes that have gone.
+      var code = unsafe sqlite3_bind_int64(pointer, 1, replica)
+      var place: Int32 = 2
+      for row in rows {
         guard code == SQLITE_OK else { return code }
-        code = unsafe csqlite_bind_bytes_in_place(
-          pointer, 4, value.baseAddress, UInt64(value.count))
-        guard code == SQLITE_OK else { return code }
-        code = unsafe sqlite3_step(pointer)
-        unsafe sqlite3_reset(pointer)
-        return code
+        code = unsafe bind(row, of: bytes, from: place)
+        place += 4
       }
+      guard code == SQLITE_OK else { return code }
+      code = unsafe sqlite3_step(pointer)
+      unsafe sqlite3_reset(pointer)
+      return code
     }
     guard code == SQLITE_DONE else { throw .code(code) }
+  }
+
+  @unsafe
+  private func bind(
+    _ row: WaitingRow, of bytes: UnsafeRawBufferPointer, from place: Int32
+  ) -> Int32 {
+    let start = unsafe bytes.baseAddress.map { unsafe $0 + row.start }
+    var code = unsafe sqlite3_bind_int64(pointer, place, Int64(row.table.number))
+    guard code == SQLITE_OK else { return code }
+    code = unsafe csqlite_bind_bytes_in_place(pointer, place + 1, start, UInt64(row.keyCount))
+    guard code == SQLITE_OK else { return code }
+    code = unsafe csqlite_bind_bytes_in_place(
+      pointer, place + 2, start.map { unsafe $0 + row.keyCount }, UInt64(row.valueCount))
+    guard code == SQLITE_OK else { return code }
+    return unsafe sqlite3_bind_int64(pointer, place + 3, row.sum)
   }
 
   // MARK: The current row

@@ -17,6 +17,8 @@ import UpdateMachine
     var changes: [FaultyDisk.Change] = []
     /// The saved states, each with the number of changes when the call returned.
     var states: [(saved: Saved?, changes: Int)] = [(nil, 0)]
+    /// How many pages the log has before it is checkpointed into the file.
+    let logPages: Int64
 
     /// - Parameter seed: the seed of the steps. The log is short, so that it is often merged into
     ///   the file.
@@ -29,9 +31,11 @@ import UpdateMachine
       var dice = SplitMix(seed)
       let disk = FaultyDisk()
       var settings = disk.settings
-      settings.logPages = [4, 12, 1000][dice.below(3)]
+      logPages = [4, 12, 1000][dice.below(3)]
+      settings.logPages = logPages
       var file = try await SQLiteFile.open(at: shelf.path, settings: settings)
-      var saved = Saved(bigForm(dice.below(30))) ?? Saved()
+      // Longer than the shortest log: then it is written without the log.
+      var saved = Saved(bigForm(60 + dice.below(30))) ?? Saved()
       try await file.store(named: "directory").checkpoint(saved.form)
       states.append((saved, disk.changes.count))
       for time in 2..<Int64(steps) + 2 {
@@ -51,7 +55,7 @@ import UpdateMachine
           try await store.erase()
           states.append((nil, disk.changes.count))
         }
-        saved = Saved(bigForm(dice.below(30))) ?? Saved()
+        saved = Saved(bigForm(dice.below(90))) ?? Saved()
         if isReplaced {
           try await store.replace(with: saved.form)
         } else {
@@ -61,6 +65,12 @@ import UpdateMachine
       }
       changes = disk.changes
       await file.close()
+    }
+
+    /// Whether the first form was written without the log.
+    var firstIsWithoutLog: Bool {
+      guard let first = states.dropFirst().first else { return false }
+      return !changes[..<first.changes].contains { $0.isLongWrite(to: "-wal") }
     }
 
     /// Opens what is on the disk after `count` changes.
@@ -87,6 +97,7 @@ import UpdateMachine
   ) async throws {
     let life = try await Life(seed: seed, steps: 12)
     #expect(life.changes.count > 40)
+    #expect(life.firstIsWithoutLog == (life.logPages == 4))
     var dice = SplitMix(seed)
     for count in 0...life.changes.count {
       let image = DiskImage.afterDeath(life.start, life.changes[..<count], &dice)
@@ -174,6 +185,56 @@ import UpdateMachine
       #expect(await file.movedAside == nil)
       #expect(try await Saved(file.store(named: "directory").load()) == saved)
     }
+  }
+
+  /// In each run another change fails, until the first save has no more changes. A first save that
+  /// throws has written all or nothing. Either way, the next step is saved, and by way of the log.
+  @Test(arguments: [
+    (DISK_WRITE, DISK_IS_FULL, 0), (DISK_WRITE, DISK_WRITE_FAILED, 5),
+    (DISK_SYNC, DISK_SYNC_FAILED, 0),
+  ])
+  func `a first save without the log that fails leaves no part, and the next one is saved`(
+    _ kind: disk_change_kind, _ failure: disk_failure, _ sixteenths: Int
+  ) async throws {
+    var refusals = 0
+    for place in 0..<300 {
+      let shelf = try Shelf()
+      let disk = FaultyDisk()
+      var settings = disk.settings
+      settings.logPages = 6
+      let file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+      let store = file.store(named: "directory")
+      try await file.store(named: "another").checkpoint(bigForm(2))
+      disk.fail(
+        FaultyDisk.Fault(
+          kind: kind, place: place, length: 3, failure: failure, sixteenths: sixteenths))
+      do throws(StoreError) {
+        try await store.checkpoint(bigForm(200))
+      } catch {
+        guard case .failed = error else { throw error }
+        refusals += 1
+        disk.fail(nil)
+        // A save may fail when it is already whole: while the journal that could undo it ends.
+        let found = Saved(try await store.load())
+        #expect(found == nil || found == Saved(bigForm(200)), "place \(place)")
+        try await store.checkpoint(bigForm(200))
+      }
+      let isLast = disk.failures == 0
+      disk.fail(nil)
+      let before = disk.changes.count
+      try await store.append(entry(2, (key(0), [2])))
+      // If the log could not be used again after the save, it is now.
+      #expect(disk.changes[before...].contains { $0.isLongWrite(to: "-wal") }, "place \(place)")
+      await file.close()
+      #expect(shelf.names == ["replicas.db", "replicas.db-lock"])
+      let again = try await SQLiteFile.open(at: shelf.path)
+      #expect(await again.movedAside == nil)
+      #expect(try await again.store(named: "directory").load()?.rows.count == 201)
+      #expect(try await again.store(named: "another").load()?.rows.count == 3)
+      if isLast { break }
+      #expect(place < 299, "the places end before the changes")
+    }
+    #expect(refusals > 3)
   }
 
   @Test func `a full disk while the file is created is a typed error, and a retry succeeds`()

@@ -110,6 +110,12 @@ extension FaultyDisk.Change {
     }
   }
 
+  /// Whether this writes a page to the file whose name ends so.
+  func isLongWrite(to suffix: String) -> Bool {
+    guard case .write(let path, _, let bytes) = self else { return false }
+    return path.hasSuffix(suffix) && bytes.count >= 4096
+  }
+
   /// The first bytes of a write. Any other change is made whole or not at all.
   func cut(to count: Int) -> FaultyDisk.Change? {
     guard case .write(let path, let offset, let bytes) = self else { return nil }

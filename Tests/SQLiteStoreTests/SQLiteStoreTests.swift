@@ -235,6 +235,51 @@ import UpdateMachine
     }
   }
 
+  @Test func `a first save that is longer than the log writes each page once`() async throws {
+    let shelf = try Shelf()
+    let disk = FaultyDisk()
+    var settings = disk.settings
+    settings.logPages = 20
+    let file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+    let store = file.store(named: "directory")
+    try await store.checkpoint(bigForm(2000))
+    let long = disk.changes.filter { $0.isLongWrite(to: "") }
+    #expect(!long.contains { $0.isLongWrite(to: "-wal") })
+    let pages = shelf.bytes("replicas.db").count / 4096
+    #expect(pages > 150 && long.count < pages * 6 / 5)
+    #expect(!shelf.names.contains("replicas.db-journal"))
+    // Another form takes its place, without the log, too.
+    try await store.replace(with: bigForm(1000))
+    #expect(!disk.changes.contains { $0.isLongWrite(to: "-wal") })
+    try await store.append(entry(2, (key(0), [2])))
+    #expect(disk.changes.contains { $0.isLongWrite(to: "-wal") })
+    #expect(try await store.load()?.rows.count == 1001)
+    #expect(try await file.replicas().map(\.aside) == [0, 1])
+  }
+
+  @Test func `many rows of one step are written in the order in which they came`() async throws {
+    let shelf = try Shelf()
+    let store = try await SQLiteFile.open(at: shelf.path).store(named: "directory")
+    try await store.checkpoint(form(1))
+    var dice = SplitMix(3)
+    var rows: [StoredRow] = []
+    var saved = Saved()
+    // Counts around those that one statement writes; keys in any order, some of them twice.
+    for count in [1, 15, 16, 17, 127, 128, 129, 300] {
+      for _ in 0..<count {
+        let length = dice.below(20) == 0 ? 5000 : dice.below(40)
+        let value = [UInt8](repeating: UInt8(truncatingIfNeeded: dice.next()), count: length)
+        let place = StoredKey(StoredTable(16), UInt64(dice.below(500)).keyBytes)
+        rows.append(StoredRow(place, dice.below(40) == 0 ? nil : value))
+        saved.rows[place] = rows[rows.count - 1].value
+      }
+      saved.writtenAt = WallTime(milliseconds: Int64(count))
+      try await store.append(JournalEntry(rows: rows, writtenAt: saved.writtenAt))
+      #expect(try await Saved(store.load()) == saved)
+      rows = []
+    }
+  }
+
   @Test func `the log is checkpointed regularly and stays short`() async throws {
     let shelf = try Shelf()
     var settings = SQLiteSettings()

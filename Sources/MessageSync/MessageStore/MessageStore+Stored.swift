@@ -158,7 +158,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       where: {
         $0.list.knowledge != $1.list.knowledge || $0.list.historyLimit != $1.list.historyLimit
       },
-      key: { $0.keyBytes }, value: { StoredList($0.narrow, $0.list).storedBytes })
+      key: { $0.keyBytes }, value: { StoredList($0.narrow, $0.list).put(into: &$1) })
     storePlaces(since: old, into: &rows, tables.places)
     storeCopies(since: old, into: &rows, tables.copies)
   }
@@ -172,7 +172,7 @@ extension MessageStore where Narrow: Storable, Content: Storable {
       rows.put(
         table, new?.beside ?? VersionedMap(), since: old?.beside ?? VersionedMap(),
         where: { $0.storedBytes != $1.storedBytes }, key: { prefix + $0.keyBytes },
-        value: { $0.storedBytes })
+        value: { $0.put(into: &$1) })
       return true
     }
   }
@@ -216,7 +216,13 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     }
     rows.put(
       table, list.ids, since: before, where: { _, _ in false },
-      key: { prefix + $0.keyBytes }, value: { _ in [] })
+      key: { id in
+        var key: [UInt8] = []
+        key.reserveCapacity(prefix.count + MessageID.keyLength)
+        key += prefix
+        id.number.putKey(into: &key)
+        return key
+      }, value: { _, _ in })
   }
 
   @inlinable
@@ -352,6 +358,11 @@ extension MessageStore where Narrow: Storable, Content: Storable {
     let tables = Tables(from: first)
     return try rows.replacing(tables.lists, with: []).replacing(tables.places, with: [])
   }
+}
+
+extension MessageID {
+  /// The length of a key in bytes.
+  @inlinable static var keyLength: Int { 8 }
 }
 
 extension MessageStore.ListKey {

@@ -16,6 +16,13 @@ public struct ByteWriter: Sendable {
     self.failure = self.failure ?? failure
   }
 
+  /// Forgets what was written, and keeps the room for it.
+  @usableFromInline
+  mutating func clear() {
+    _bytes.removeAll(keepingCapacity: true)
+    failure = nil
+  }
+
   /// Appends one byte, as it is.
   @inlinable
   package mutating func put(_ byte: UInt8) { _bytes.append(byte) }

@@ -11,6 +11,10 @@ public struct RowWriter: Sendable {
   /// Why a value could not be written; `nil`: all were. The rows are of no use then.
   @usableFromInline package private(set) var failure: StoredFormError?
 
+  /// The bytes of one value after the other. A row gets a copy of them, which is one allocation, as
+  /// long as the value. Bytes that grow with each value would take several, and more room.
+  @usableFromInline var scratch = ByteWriter()
+
   @inlinable
   package init() {}
 
@@ -20,13 +24,14 @@ public struct RowWriter: Sendable {
     self.failure = self.failure ?? failure
   }
 
-  /// The saved form of a value. Notes why there is none.
-  @usableFromInline
-  mutating func bytes(of value: some Storable) -> [UInt8] {
-    var writer = ByteWriter()
-    value.put(into: &writer)
-    note(writer.failure)
-    return writer.bytes
+  /// Returns what `body` writes. Notes why it could not.
+  @inlinable
+  mutating func bytes(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
+    scratch.clear()
+    body(&scratch)
+    if let failure = scratch.failure { note(failure) }
+    // A copy of the bytes themselves: an array of a whole slice would share its buffer.
+    return unsafe scratch._bytes.withUnsafeBufferPointer { unsafe [UInt8]($0) }
   }
 
   /// Deletes the rows that older steps wrote in this range. Rows of this step stay.
@@ -50,7 +55,7 @@ public struct RowWriter: Sendable {
   public mutating func put<Value: Storable & Equatable>(
     _ table: StoredTable, _ value: Value, since old: Value?
   ) {
-    let bytes = bytes(of: value)
+    let bytes = bytes { value.put(into: &$0) }
     if bytes != old?.storedBytes { put(table, [], bytes) }
   }
 
@@ -60,16 +65,9 @@ public struct RowWriter: Sendable {
   public mutating func put<Key: StorableKey, Value: Storable & Equatable>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?
   ) {
-    var failure: StoredFormError?
     put(
       table, map, since: old, where: { $0.storedBytes != $1.storedBytes }, key: { $0.keyBytes },
-      value: { value in
-        var writer = ByteWriter()
-        value.put(into: &writer)
-        failure = failure ?? writer.failure
-        return writer.bytes
-      })
-    note(failure)
+      value: { $0.put(into: &$1) })
   }
 
   /// As above, for a map whose keys and values are not storable by themselves.
@@ -77,15 +75,18 @@ public struct RowWriter: Sendable {
   package mutating func put<Key: Comparable, Value>(
     _ table: StoredTable, _ map: VersionedMap<Key, Value>, since old: VersionedMap<Key, Value>?,
     where differ: (Value, Value) -> Bool, key keyBytes: (Key) -> [UInt8],
-    value valueBytes: (Value) -> [UInt8]
+    value putValue: (borrowing Value, inout ByteWriter) -> Void
   ) {
     guard let old else {
-      for (key, value) in map { put(table, keyBytes(key), valueBytes(value)) }
+      map.look(from: nil) { key, value in
+        put(table, keyBytes(key), bytes { putValue(value, &$0) })
+        return false
+      }
       return
     }
     old.compare(with: map, where: differ) { key, _, new in
       if let new {
-        put(table, keyBytes(key), valueBytes(new))
+        put(table, keyBytes(key), bytes { putValue(new, &$0) })
       } else {
         remove(table, keyBytes(key))
       }

@@ -82,15 +82,16 @@ extension StorableKey where Self: FixedWidthInteger {
   /// numbers come first.
   @inlinable
   public var keyBytes: [UInt8] {
-    let number = Self.isSigned ? self ^ Self.min : self
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(Self.bitWidth / 8)
-    var shift = Self.bitWidth
-    while shift > 0 {
-      shift -= 8
-      bytes.append(UInt8(truncatingIfNeeded: number >> shift))
-    }
+    putKey(into: &bytes)
     return bytes
+  }
+
+  /// Appends the key's bytes.
+  @inlinable
+  package func putKey(into bytes: inout [UInt8]) {
+    let number = (Self.isSigned ? self ^ Self.min : self).bigEndian
+    unsafe withUnsafeBytes(of: number) { unsafe bytes.append(contentsOf: $0) }
   }
 
   @inlinable
