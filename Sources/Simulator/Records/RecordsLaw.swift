@@ -44,7 +44,10 @@ package struct RecordsLaw: ConflictLaw {
   }
 
   package func objectionToServer(_ book: Book) -> UserObjection? {
-    RecordsLaw.objection(to: truth, book, sends)
+    if let wrong = truth.wrong {
+      return UserObjection(.server, "a server of records answers as its protocol says", wrong)
+    }
+    return RecordsLaw.objection(to: truth, book, sends)
   }
 
   /// A client writes each value as often as it has sent it at most. So each is written once, unless
