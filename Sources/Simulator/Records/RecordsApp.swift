@@ -89,10 +89,6 @@ package struct RecordsTruth: ServerTruth {
 
   /// Records that a push has changed, although its client had not pulled their last change.
   private(set) var overwritten: [RecordKey] = []
-
-  /// What the server half was first seen to do wrong; `nil`: nothing.
-  private(set) var wrong: String?
-
   package init() {}
 
   /// The snapshot without a client's name, which a server adds.
@@ -102,8 +98,6 @@ package struct RecordsTruth: ServerTruth {
       content: .page(after: nil, through: nil),
       created: records.map { RecordRow($0.key, $0.value) })
   }
-
-  mutating func noteWrong(_ what: String) { wrong = wrong ?? what }
 
   package mutating func apply(_ change: Change) {
     changes += 1

@@ -44,10 +44,7 @@ package struct RecordsLaw: ConflictLaw {
   }
 
   package func objectionToServer(_ book: Book) -> UserObjection? {
-    if let wrong = truth.wrong {
-      return UserObjection(.server, "a server of records answers as its protocol says", wrong)
-    }
-    return RecordsLaw.objection(to: truth, book, sends)
+    RecordsLaw.objection(to: truth, book, sends)
   }
 
   /// A client writes each value as often as it has sent it at most. So each is written once, unless

@@ -3,7 +3,7 @@ package import UpdateMachine
 
 /// WatermelonDB's server in a world. It answers each pull at once. Position *p* is after *p*
 /// commits; a push is one.
-package struct RecordsServer: CommitLoggingServer {
+package struct RecordsServer: CommitLoggingServer, TwinnedServer {
   package typealias Truth = RecordsTruth
   package typealias Sync = RecordSync
 
@@ -16,6 +16,7 @@ package struct RecordsServer: CommitLoggingServer {
 
   private(set) var records: RecordServer
   private var twin = RecordTwin()
+  package private(set) var unlikeTwin: String?
   package private(set) var truth: RecordsTruth
   private let cadence: Cadence
   package private(set) var commits = CommitLog<RecordsTruth>()
@@ -42,7 +43,8 @@ package struct RecordsServer: CommitLoggingServer {
   /// Judges the library's server by its twin.
   private mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
     guard said != expected || records.breachCount != twin.breachCount else { return }
-    truth.noteWrong("\(said) instead of \(expected), after \(twin.breachCount) breaches")
+    unlikeTwin =
+      unlikeTwin ?? "\(said) instead of \(expected), after \(twin.breachCount) breaches"
   }
 
   // MARK: The truth, now and before

@@ -121,7 +121,9 @@ struct StreamTwin: Sendable {
         if !commits(.acceptsWithoutWriting) {
           let ticket = mutation.arguments["ticket"]?.bits.map { MutationTicket($0) }
           let copies = commits(.writesTwice) ? 2 : 1
-          for _ in 0..<copies { write(change, by: push.client, ticket, visibleAt: now + server.lag) }
+          for _ in 0..<copies {
+            write(change, by: push.client, ticket, visibleAt: now + server.lag)
+          }
         }
       }
       taken.append(mutation.id)

@@ -14,16 +14,18 @@ extension StreamsServer {
     case all
   }
 
+  private mutating func noteUnlikeTwin(_ what: String) { unlikeTwin = unlikeTwin ?? what }
+
   mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
     guard said != expected || breachCount != twin.breachCount else { return }
-    truth.noteWrong("\(said) instead of \(expected), after \(twin.breachCount) breaches")
+    noteUnlikeTwin("\(said) instead of \(expected), after \(twin.breachCount) breaches")
   }
 
   /// Judges whether a poll is held, or answered at once.
   mutating func judge(isHeld: Bool, _ request: StreamRequest, until end: Moment?) {
     let mayWait = end.map { now < $0 } ?? false
     guard isHeld != (mayWait && twin.holds(request)) else { return }
-    truth.noteWrong("\(request) \(isHeld ? "is held" : "does not wait") at \(twin.end)")
+    noteUnlikeTwin("\(request) \(isHeld ? "is held" : "does not wait") at \(twin.end)")
   }
 
   /// Judges which waits have ended of those that there were.
@@ -37,10 +39,10 @@ extension StreamsServer {
     case .woken:
       expected = all.count { $0.value.request.after.number < end || $0.value.until <= now }
       for (waiter, wait) in asked where wait.request.after.number < end || wait.until <= now {
-        truth.noteWrong("\(waiter) waits until \(wait.until) with \(wait.request), at \(end)")
+        noteUnlikeTwin("\(waiter) waits until \(wait.until) with \(wait.request), at \(end)")
       }
     }
     guard all.count - asked.count != expected else { return }
-    truth.noteWrong("\(all.count - asked.count) waits end, instead of \(expected), at \(end)")
+    noteUnlikeTwin("\(all.count - asked.count) waits end, instead of \(expected), at \(end)")
   }
 }

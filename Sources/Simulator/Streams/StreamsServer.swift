@@ -2,16 +2,17 @@ package import SyncProtocols
 package import UpdateMachine
 
 /// The server of a stream in a world. Position *p* is after *p* events.
-package struct StreamsServer: SingleLogServer {
+package struct StreamsServer: SingleLogServer, TwinnedServer {
   package typealias Truth = StreamsTruth
   package typealias Sync = EventStream
 
   package static let log = StreamID(1)
 
   private(set) var server: StreamServer
-  package internal(set) var truth: StreamsTruth
+  package private(set) var truth: StreamsTruth
   private var moments: [Moment] = []
   var twin = StreamTwin()
+  package internal(set) var unlikeTwin: String?
   /// What was asked by those who wait, and how long they will.
   var asked = VersionedMap<UInt64, Asked>()
   private var checksums: [UInt64]

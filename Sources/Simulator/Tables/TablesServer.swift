@@ -5,12 +5,13 @@ package import UpdateMachine
 /// time between two pings. Position *p* is after *p* changes.
 ///
 /// There is a single log that never ends. What ends is a subscription, and a client notes that.
-package struct TablesServer: PollHoldingServer, CommitLoggingServer {
+package struct TablesServer: PollHoldingServer, CommitLoggingServer, TwinnedServer {
   package typealias Truth = TablesTruth
   package typealias Sync = TableSync
 
   private(set) var tables = TableServer(tableCount: TablesApp.Schema.tableCount)
   private var twin: TableTwin
+  package private(set) var unlikeTwin: String?
   package private(set) var truth: TablesTruth
   package private(set) var commits = CommitLog<TablesTruth>()
   /// The position of each place in a subscription up to which everything was sent.
@@ -54,13 +55,15 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
 
   private mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
     guard said != expected || tables.breachCount != twin.breachCount else { return }
-    truth.noteWrong("\(said) instead of \(expected), after \(twin.breachCount) breaches")
+    noteUnlikeTwin("\(said) instead of \(expected), after \(twin.breachCount) breaches")
   }
+
+  private mutating func noteUnlikeTwin(_ what: String) { unlikeTwin = unlikeTwin ?? what }
 
   /// What is held has no news.
   private mutating func judgeHeld() {
     for poll in held.polls where twin.hasNews(for: poll.finger) {
-      truth.noteWrong("a poll from \(poll.finger) waits, and there is news")
+      noteUnlikeTwin("a poll from \(poll.finger) waits, and there is news")
     }
   }
 
