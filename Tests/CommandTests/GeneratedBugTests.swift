@@ -309,6 +309,12 @@ struct GeneratedBugTests {
     #expect(read(.init(code: 1), "explore").isFoundBySimulation)
     #expect(read(.init(code: 1), "plants", ["--plant", "p"]).oracle == nil)
     #expect(read(.init(code: 0), "plants", ["--plant", "p"]).oracle == "p is not found out")
+    // Oracle K knows what the plant does. So this is something else.
+    let unlike =
+      #"{"seeds":3,"failures":1,"traceHash":"0","failure":"#
+      + #"{"seed":3,"runs":3,"milliseconds":1,"oracle":"K server"}}"#
+    let found = read(.init(output: unlike, code: 1), "plants", ["--plant", "p"])
+    #expect(found.oracle == "K server" && found.seed == 3)
     #expect(read(.init(code: 2), "scenario").oracle == "scenario")
     #expect(!read(.init(code: 1), "crash").isFoundBySimulation)
     let hang = read(.init(isOverdue: true), "directory")

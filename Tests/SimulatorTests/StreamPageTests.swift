@@ -29,8 +29,8 @@ import UpdateMachine
     let batch = StreamBatch(
       stream: StreamsServer.log, latest: StreamSequence(latest),
       steps: sequences.map { .event(server.truth.events[$0]) })
-    server.judge(batch, to: request)
-    return server.truth.wrong
+    server.judge(batch, server.twin.answer(to: request, server.server, at: server.now))
+    return server.unlikeTwin
   }
 
   @Test func `a page with what was asked for is right`() {
@@ -49,6 +49,18 @@ import UpdateMachine
     let finger = StreamPlace(stream: StreamsServer.log)
     _ = server.poll(
       finger, waits: false, waiter: 0, heartbeatAfter: .seconds(1), at: Moment(milliseconds: 9))
-    #expect(server.truth.wrong == nil)
+    #expect(server.unlikeTwin == nil)
+  }
+
+  @Test func `a plant is what the server does and its twin, and nothing else is excused`() {
+    var server = server
+    server.arm(.namesAnotherMaker)
+    let finger = StreamPlace(stream: StreamsServer.log)
+    _ = server.poll(
+      finger, waits: false, waiter: 0, heartbeatAfter: .seconds(1), at: Moment(milliseconds: 9))
+    #expect(server.breachCount == 1)
+    #expect(server.unlikeTwin == nil)
+    server.judge(isHeld: true, finger.request, until: Moment(milliseconds: 99))
+    #expect(server.unlikeTwin != nil)
   }
 }

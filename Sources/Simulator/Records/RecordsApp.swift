@@ -89,7 +89,6 @@ package struct RecordsTruth: ServerTruth {
 
   /// Records that a push has changed, although its client had not pulled their last change.
   private(set) var overwritten: [RecordKey] = []
-
   package init() {}
 
   /// The snapshot without a client's name, which a server adds.

@@ -3,7 +3,7 @@ package import UpdateMachine
 
 /// WatermelonDB's server in a world. It answers each pull at once. Position *p* is after *p*
 /// commits; a push is one.
-package struct RecordsServer: CommitLoggingServer {
+package struct RecordsServer: CommitLoggingServer, TwinnedServer {
   package typealias Truth = RecordsTruth
   package typealias Sync = RecordSync
 
@@ -15,6 +15,8 @@ package struct RecordsServer: CommitLoggingServer {
   }
 
   private(set) var records: RecordServer
+  private var twin = RecordTwin()
+  package private(set) var unlikeTwin: String?
   package private(set) var truth: RecordsTruth
   private let cadence: Cadence
   package private(set) var commits = CommitLog<RecordsTruth>()
@@ -31,8 +33,18 @@ package struct RecordsServer: CommitLoggingServer {
     records = RecordServer(epoch: 1)
     self.truth = truth
     cadence = settings.cadence
-    for (key, columns) in truth.records { records.set(key, columns, at: now) }
+    for (key, columns) in truth.records {
+      records.set(key, columns, at: now)
+      twin.set(key, columns, at: now)
+    }
     note(at: now)
+  }
+
+  /// Judges the library's server by its twin.
+  private mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
+    guard said != expected || records.breachCount != twin.breachCount else { return }
+    unlikeTwin =
+      unlikeTwin ?? "\(said) instead of \(expected), after \(twin.breachCount) breaches"
   }
 
   // MARK: The truth, now and before
@@ -114,7 +126,9 @@ package struct RecordsServer: CommitLoggingServer {
     _ finger: RecordFinger?, of client: ClientID
   ) throws(SyncFailure) -> PulledRecords {
     let request = try RecordPull(client: client, after: finger, schema: RecordsApp.schema)
-    guard let pulled = records.pull(request) else { throw .expired }
+    let pulled = records.pull(request)
+    judge(pulled, twin.answer(to: request, pageMaximum: records.pageMaximum))
+    guard let pulled else { throw .expired }
     return pulled
   }
 
@@ -147,16 +161,25 @@ package struct RecordsServer: CommitLoggingServer {
         new, deleting: pushed.deleted.filter { !refused.contains($0) }, seen: seen, by: push.client)
       note(at: now)
     }
-    return RecordPush.answer(
+    let answer = RecordPush.answer(
       to: push.mutations, refusing: refused, tookRest: records.takesRest)
+    judge(
+      answer,
+      twin.push(
+        push.mutations, from: finger, takesRest: records.takesRest, at: now - clockLag))
+    return answer
   }
 
   // MARK: What happens there
 
   package mutating func commit(_ change: RecordsTruth.Change, at now: Moment) {
     switch change {
-    case .set(let key, let columns): records.set(key, columns, at: now - clockLag)
-    case .delete(let key): records.delete(key, at: now - clockLag)
+    case .set(let key, let columns):
+      records.set(key, columns, at: now - clockLag)
+      twin.set(key, columns, at: now - clockLag)
+    case .delete(let key):
+      records.delete(key, at: now - clockLag)
+      twin.delete(key, at: now - clockLag)
     }
     truth.apply(change)
     note(at: now)
@@ -169,7 +192,10 @@ package struct RecordsServer: CommitLoggingServer {
   package mutating func announceNothing() {}
 
   /// Forgets all deletions so far.
-  package mutating func expire(_ log: RecordLog) { records.prune(through: records.last) }
+  package mutating func expire(_ log: RecordLog) {
+    records.prune(through: records.last)
+    twin.prune()
+  }
 
   package mutating func interrupt(_ log: RecordLog) {}
 
@@ -177,7 +203,9 @@ package struct RecordsServer: CommitLoggingServer {
   /// machine takes over, whose clock may be behind; at the next restart, the first one again.
   package mutating func restart(keepingQueues: Bool, at now: Moment) {
     clockLag = clockLag == .zero ? spareLag : .zero
-    if !keepingQueues { records.renew(epoch: records.epoch + 1) }
+    if keepingQueues { return }
+    records.renew(epoch: records.epoch + 1)
+    twin.epoch += 1
   }
 
   package mutating func waver(_ choices: inout Choices, at now: Moment) {
@@ -196,7 +224,10 @@ package struct RecordsServer: CommitLoggingServer {
 
   // MARK: Plants
 
-  package mutating func arm(_ breach: RecordBreach) { records.breach = breach }
+  package mutating func arm(_ breach: RecordBreach) {
+    records.breach = breach
+    twin.breach = breach
+  }
 
   package var isArmed: Bool { records.breach != nil }
 

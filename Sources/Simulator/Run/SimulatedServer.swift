@@ -181,6 +181,13 @@ public protocol SimulatedServer<Truth, Sync>: Sendable {
   var breachCount: Int64 { get }
 }
 
+/// A server whose library half is judged by a twin of it.
+package protocol TwinnedServer: SimulatedServer {
+  /// What the library's half was first seen to do otherwise than its twin, which breaks the contract
+  /// in the same way; `nil`: nothing.
+  var unlikeTwin: String? { get }
+}
+
 extension SimulatedServer {
   public mutating func finishRegister(_ log: Log, for name: UInt64?, at now: Moment) -> Reply {
     finishRegister(log, at: now)

@@ -41,15 +41,21 @@ package protocol PollHoldingServer: SingleLogServer {
   /// Whether there is anything to tell a client at this place.
   func hasNews(for finger: Place) -> Bool
 
+  /// A poll has come, which is about to be answered or held. By default nothing is noted.
+  mutating func noteAsked(_ finger: Place)
+
   /// Answers a poll from this place at once.
   mutating func answer(to finger: Place) -> Reply
 }
 
 extension PollHoldingServer {
+  package mutating func noteAsked(_ finger: Place) {}
+
   package mutating func poll(
     _ finger: Place, waits: Bool, waiter: UInt64, heartbeatAfter: TimeSpan, at now: Moment
   ) -> Reply? {
     self.now = now
+    noteAsked(finger)
     guard waits, !hasNews(for: finger) else { return answer(to: finger) }
     held.hold(finger, waiter: waiter, until: now + min(heartbeatAfter, Self.holdMaximum))
     return nil

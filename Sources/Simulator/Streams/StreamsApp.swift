@@ -89,8 +89,6 @@ package struct StreamsTruth: ServerTruth {
   private(set) var sequences = VersionedMap<StreamEventID, StreamSequence>()
   /// The first event that came twice; `nil`: none did.
   private(set) var repeated: StreamEvent?
-  /// What an answer first left out, or had too much; `nil`: nothing.
-  private(set) var wrong: String?
 
   init(law: StreamConflictLaw) { self.law = law }
 
@@ -112,8 +110,6 @@ package struct StreamsTruth: ServerTruth {
   func event(at sequence: StreamSequence) -> StreamEvent? {
     events.indices.contains(Int(sequence.number)) ? events[Int(sequence.number)] : nil
   }
-
-  mutating func noteWrong(_ what: String) { wrong = wrong ?? what }
 
   mutating func append(_ event: StreamEvent) {
     if sequences.contains(event.change.id) { repeated = repeated ?? event }

@@ -67,9 +67,6 @@ package struct StreamsLaw: ConflictLaw {
     if let event = truth.repeated {
       return UserObjection(.input, "one UUID is one event", "\(event.change) comes twice")
     }
-    if let wrong = truth.wrong {
-      return UserObjection(.server, "a page has what was asked for, as far as it goes", wrong)
-    }
     for (sequence, event) in model.events {
       let written = truth.event(at: sequence)
       if written?.change.id == event.change.id, written?.client == event.client { continue }

@@ -1,31 +1,48 @@
 internal import SyncProtocols
 internal import UpdateMachine
 
-// The server half of a stream, said once more in the plainest way: what a page has.
+// The library's server, judged by its twin: each answer, each event that it writes, and which waits
+// it holds and ends.
 
 extension StreamsServer {
-  /// Notes that the world has a new event, which reads see after the server's lag.
-  mutating func noteEvent() { visibleAt.append(now + server.lag) }
+  /// Why waits end.
+  enum WaitEnd: Sendable {
+    /// There is something new for some, and the time of others is over.
+    case woken
+    /// One ends, whichever it is, if there is any.
+    case one
+    case all
+  }
 
-  /// Judges an answer: of what was asked for it has the first events that can be seen, as many as
-  /// there is room for, and nothing else.
-  mutating func judge(_ batch: StreamBatch, to request: StreamRequest) {
-    guard !isArmed, breachCount == 0 else { return }
-    var asked: [ClosedRange<Int64>] = request.holes.filter { $0.low <= $0.high }.map {
-      $0.low...$0.high
-    }
-    if request.after.number < .max { asked.append(request.after.number + 1 ... .max) }
-    var expected: [StreamStep] = []
-    for range in asked {
-      for (index, event) in truth.events.enumerated()
-      where range.contains(Int64(index)) && visibleAt[index] <= now {
-        expected.append(.event(event))
+  private mutating func noteUnlikeTwin(_ what: String) { unlikeTwin = unlikeTwin ?? what }
+
+  mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
+    guard said != expected || breachCount != twin.breachCount else { return }
+    noteUnlikeTwin("\(said) instead of \(expected), after \(twin.breachCount) breaches")
+  }
+
+  /// Judges whether a poll is held, or answered at once.
+  mutating func judge(isHeld: Bool, _ request: StreamRequest, until end: Moment?) {
+    let mayWait = end.map { now < $0 } ?? false
+    guard isHeld != (mayWait && twin.holds(request)) else { return }
+    noteUnlikeTwin("\(request) \(isHeld ? "is held" : "does not wait") at \(twin.end)")
+  }
+
+  /// Judges which waits have ended of those that there were.
+  mutating func judgeWaits(
+    of all: VersionedMap<UInt64, Asked>, _ reason: WaitEnd, end: Int64
+  ) {
+    let expected: Int
+    switch reason {
+    case .one: expected = min(all.count, 1)
+    case .all: expected = all.count
+    case .woken:
+      expected = all.count { $0.value.request.after.number < end || $0.value.until <= now }
+      for (waiter, wait) in asked where wait.request.after.number < end || wait.until <= now {
+        noteUnlikeTwin("\(waiter) waits until \(wait.until) with \(wait.request), at \(end)")
       }
     }
-    let steps = Array(expected.prefix(max(server.pageMaximum, 1)))
-    guard batch.steps != steps || batch.latest.number != Int64(truth.events.count) - 1 else {
-      return
-    }
-    truth.noteWrong("\(batch) instead of \(steps), to \(request)")
+    guard all.count - asked.count != expected else { return }
+    noteUnlikeTwin("\(all.count - asked.count) waits end, instead of \(expected), at \(end)")
   }
 }

@@ -2,18 +2,19 @@ package import SyncProtocols
 package import UpdateMachine
 
 /// The server of a stream in a world. Position *p* is after *p* events.
-package struct StreamsServer: SingleLogServer {
+package struct StreamsServer: SingleLogServer, TwinnedServer {
   package typealias Truth = StreamsTruth
   package typealias Sync = EventStream
 
   package static let log = StreamID(1)
 
   private(set) var server: StreamServer
-  package internal(set) var truth: StreamsTruth
+  package private(set) var truth: StreamsTruth
   private var moments: [Moment] = []
-  /// When each event can be read, and what was asked by those who wait.
-  var visibleAt: [Moment] = []
-  private var asked = VersionedMap<UInt64, StreamRequest>()
+  var twin = StreamTwin()
+  package internal(set) var unlikeTwin: String?
+  /// What was asked by those who wait, and how long they will.
+  var asked = VersionedMap<UInt64, Asked>()
   private var checksums: [UInt64]
   private var ended: [EndedWait<StreamSnapshot, EventStream>] = []
   /// The mutations of the next push that cannot be written this time.
@@ -25,6 +26,11 @@ package struct StreamsServer: SingleLogServer {
   private var isCalm = false
   private(set) var now: Moment
   private let cadence: Cadence
+
+  struct Asked: Sendable {
+    var request: StreamRequest
+    var until: Moment
+  }
 
   package init(truth: StreamsTruth, settings: ServerSettings, at now: Moment) {
     server = StreamServer(StreamsServer.log, law: truth.law)
@@ -80,6 +86,7 @@ package struct StreamsServer: SingleLogServer {
   ) -> Reply {
     self.now = now
     let snapshot = server.register(name.map { ClientID($0) }, at: now)
+    judge(snapshot, twin.register(name, truth.law, server, at: now))
     guard let opening = snapshot.opening else { return .refused(.serverError) }
     return .registered(snapshot, opening.place, terms)
   }
@@ -95,11 +102,12 @@ package struct StreamsServer: SingleLogServer {
     do throws(SyncFailure) {
       let end = waits ? now + heartbeatAfter : nil
       let batch = try server.poll(finger.request, waiter: waiter, waitingUntil: end, at: now)
+      judge(isHeld: batch == nil, finger.request, until: end)
       guard let batch else {
-        asked[waiter] = finger.request
+        if let end { asked[waiter] = Asked(request: finger.request, until: end) }
         return nil
       }
-      judge(batch, to: finger.request)
+      judge(batch, twin.answer(to: finger.request, server, at: now))
       return .batch(batch)
     } catch {
       return .refused(.badQueue)
@@ -118,16 +126,18 @@ package struct StreamsServer: SingleLogServer {
     return ended
   }
 
-  private mutating func takeEnded() {
+  private mutating func takeEnded(_ reason: WaitEnd) {
+    let (all, end) = (asked, twin.end)
     for (waiter, answer) in server.takeEnded() {
-      let request = asked.removeValue(forKey: waiter)
+      let request = asked.removeValue(forKey: waiter)?.request
       switch answer {
       case .success(let batch):
-        if let request { judge(batch, to: request) }
+        if let request { judge(batch, twin.answer(to: request, server, at: now)) }
         ended.append(EndedWait(waiter: waiter, reply: .batch(batch)))
       case .failure: ended.append(EndedWait(waiter: waiter, reply: .refused(.badGateway)))
       }
     }
+    judgeWaits(of: all, reason, end: end)
   }
 
   // MARK: Writes
@@ -144,22 +154,27 @@ package struct StreamsServer: SingleLogServer {
     _ push: MutationPush, failing: [Int], at now: Moment
   ) -> PushAnswer? {
     self.now = now
-    defer {
-      for event in server.events.dropFirst(moments.count) {
-        truth.append(event)
-        moments.append(now)
-        noteEvent()
-        checksums.append(truth.checksum)
-      }
-      takeEnded()
-    }
-    timeUntilNextPush = nil
+    let outcome: StreamTwin.Outcome
     do throws(SyncFailure) {
-      return try server.push(push, failing: failing, at: now)
+      outcome = .answered(try server.push(push, failing: failing, at: now))
     } catch {
-      if case .rateLimited(let wait) = error { timeUntilNextPush = wait }
-      return nil
+      outcome = .failed(error)
     }
+    judge(outcome, twin.push(push, failing: failing, server, at: now))
+    for event in server.events.dropFirst(moments.count) {
+      judge(event, twin.event(at: moments.count))
+      truth.append(event)
+      moments.append(now)
+      checksums.append(truth.checksum)
+    }
+    takeEnded(.woken)
+    timeUntilNextPush = nil
+    switch outcome {
+    case .answered(let answer): return answer
+    case .failed(.rateLimited(let wait)): timeUntilNextPush = wait
+    case .failed: break
+    }
+    return nil
   }
 
   /// There is nothing to note: a refused client asks again under another ID.
@@ -179,12 +194,12 @@ package struct StreamsServer: SingleLogServer {
   package mutating func advance(to now: Moment) {
     self.now = now
     server.wake(at: now)
-    takeEnded()
+    takeEnded(.woken)
   }
 
   package mutating func announceNothing() {
     server.endWaits(at: now)
-    takeEnded()
+    takeEnded(.all)
   }
 
   /// A stream never expires. But a server may tell a client that its place has, say because it has
@@ -193,14 +208,15 @@ package struct StreamsServer: SingleLogServer {
 
   package mutating func interrupt(_ log: StreamID) {
     server.endWaits(atMost: 1, at: now)
-    takeEnded()
+    takeEnded(.one)
   }
 
   /// Everything is on the server's disk.
   package mutating func restart(keepingQueues: Bool, at now: Moment) {
     self.now = now
     server.restart()
-    takeEnded()
+    twin.restart()
+    takeEnded(.all)
   }
 
   package mutating func waver(_ choices: inout Choices, at now: Moment) {
@@ -235,7 +251,10 @@ package struct StreamsServer: SingleLogServer {
 
   // MARK: Plants
 
-  package mutating func arm(_ breach: StreamBreach) { server.breach = breach }
+  package mutating func arm(_ breach: StreamBreach) {
+    server.breach = breach
+    twin.breach = breach
+  }
 
   package var isArmed: Bool { server.breach != nil }
 

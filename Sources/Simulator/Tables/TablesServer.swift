@@ -5,11 +5,13 @@ package import UpdateMachine
 /// time between two pings. Position *p* is after *p* changes.
 ///
 /// There is a single log that never ends. What ends is a subscription, and a client notes that.
-package struct TablesServer: PollHoldingServer, CommitLoggingServer {
+package struct TablesServer: PollHoldingServer, CommitLoggingServer, TwinnedServer {
   package typealias Truth = TablesTruth
   package typealias Sync = TableSync
 
   private(set) var tables = TableServer(tableCount: TablesApp.Schema.tableCount)
+  private var twin: TableTwin
+  package private(set) var unlikeTwin: String?
   package private(set) var truth: TablesTruth
   package private(set) var commits = CommitLog<TablesTruth>()
   /// The position of each place in a subscription up to which everything was sent.
@@ -33,6 +35,7 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
     self.truth = truth
     self.now = now
     cadence = settings.cadence
+    twin = TableTwin(of: tables, tableCount: TablesApp.Schema.tableCount)
     for (key, row) in truth.rows {
       // Parents come first, because their tables do.
       make(.insert(key, parent: row.parent, row.fields))
@@ -45,6 +48,23 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
   private mutating func note() {
     commits.note(truth, at: now)
     answerHeldWithNews()
+    judgeHeld()
+  }
+
+  // MARK: The library's server, judged by its twin
+
+  private mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
+    guard said != expected || tables.breachCount != twin.breachCount else { return }
+    noteUnlikeTwin("\(said) instead of \(expected), after \(twin.breachCount) breaches")
+  }
+
+  private mutating func noteUnlikeTwin(_ what: String) { unlikeTwin = unlikeTwin ?? what }
+
+  /// What is held has no news.
+  private mutating func judgeHeld() {
+    for poll in held.polls where twin.hasNews(for: poll.finger) {
+      noteUnlikeTwin("a poll from \(poll.finger) waits, and there is news")
+    }
   }
 
   /// Subscriptions are numbered in the order in which they begin.
@@ -91,7 +111,9 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
   ) -> Reply {
     self.now = now
     if name == nil { clientCount += 1 }
-    let snapshot = tables.register(ClientID(name ?? clientCount), at: now)
+    let client = ClientID(name ?? clientCount)
+    let snapshot = tables.register(client, at: now)
+    judge(snapshot, twin.register(client, at: now))
     return .registered(snapshot, snapshot.finger, terms)
   }
 
@@ -100,8 +122,13 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
 
   package func hasNews(for finger: TableFinger) -> Bool { tables.hasNews(for: finger) }
 
+  package mutating func noteAsked(_ finger: TableFinger) {
+    judge(tables.hasNews(for: finger), twin.hasNews(for: finger))
+  }
+
   package mutating func answer(to finger: TableFinger) -> Reply {
     let batch = tables.poll(finger, at: now)
+    judge(batch, twin.answer(to: finger, at: now))
     if case .notifications(let number, let rows, isAll: true) = batch.content {
       let heard = Heard(
         subscription: batch.subscription, count: number + UInt64(rows.count))
@@ -120,6 +147,10 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
         client: push.client, knownRefusal: push.knownRefusal, mutations: [mutation])
       let answer = tables.push(single, at: now)
       let change = TableChange(name: mutation.name, arguments: mutation.arguments)
+      let code = change.flatMap { twin.make($0, at: now) }
+      judge(
+        answer,
+        code.map { .refused(MutationRefusal(mutation.id, RejectionCode($0))) } ?? .accepted)
       guard case .accepted = answer, let change else {
         if let change, truth.canTakeBack(change) {
           truth.noteWrong("\(change) is refused, and finds what it takes back")
@@ -147,11 +178,14 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
 
   /// Makes a change by others, which is always possible.
   private mutating func make(_ change: TableChange) {
+    var code: String?
     do throws(ChangeRefusal) {
       try tables.make(change, at: now)
     } catch {
+      code = error.code.text
       truth.noteWrong("\(change) is refused: \(error.code)")
     }
+    judge(code, twin.make(change, at: now))
   }
 
   package var nextDue: Moment { held.nextDue }
@@ -159,6 +193,8 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
   package mutating func advance(to now: Moment) {
     self.now = now
     tables.advance(to: now)
+    twin.advance(to: now)
+    judge(tables.subscriptionIDs, twin.subscriptionIDs)
     let server = self
     answerHeld { $0.until <= now || server.hasNews(for: $0.finger) }
   }
@@ -167,15 +203,21 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
   package mutating func expire(_ log: TableLog) {
     let ids = tables.subscriptionIDs
     guard !ids.isEmpty else { return }
-    tables.expire(ids[Int(position) % ids.count])
+    let id = ids[Int(position) % ids.count]
+    tables.expire(id)
+    twin.expire(id)
+    judge(tables.subscriptionIDs, twin.subscriptionIDs)
     answerHeldWithNews()
+    judgeHeld()
   }
 
   /// The tables are on the server's disk. The subscriptions are not.
   package mutating func restart(keepingQueues: Bool, at now: Moment) {
     self.now = now
     held.breakOff()
-    if !keepingQueues { tables.restart() }
+    if keepingQueues { return }
+    tables.restart()
+    twin.restart()
   }
 
   package mutating func waver(_ choices: inout Choices, at now: Moment) {
@@ -186,6 +228,7 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
     tables.bufferMaximum = Int(choices.pick(.server, [1000, 10, 3]))
     tables.resolution = choices.pick(
       .server, [.milliseconds(1), .seconds(1), .seconds(10), .seconds(60)])
+    twin.takeLimits(of: tables)
   }
 
   package mutating func liftLimits() {}
@@ -194,7 +237,10 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer {
 
   // MARK: Plants
 
-  package mutating func arm(_ breach: TableBreach) { tables.breach = breach }
+  package mutating func arm(_ breach: TableBreach) {
+    tables.breach = breach
+    twin.breach = breach
+  }
 
   package var isArmed: Bool { tables.breach != nil }
 

@@ -200,6 +200,7 @@ extension World {
       exchanges[index].isWaiting = false
       answer(index, .reply(finished.reply))
     }
+    judgeTwin()
     judgeWaits(ended: ended)
   }
 

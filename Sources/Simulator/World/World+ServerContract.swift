@@ -56,6 +56,15 @@ extension World {
     serverOracle.mayEndWaits = true  // Of the poll that this one replaces.
   }
 
+  /// Judges a server that has a twin, with or without a plant.
+  mutating func judgeTwin() {
+    // The type is asked first, since the server itself is costly to copy.
+    guard Server.self is any TwinnedServer.Type,
+      let unlike = (server as? any TwinnedServer)?.unlikeTwin
+    else { return }
+    checker.report(.server, nil, now, "a server answers as its protocol says", unlike)
+  }
+
   /// Judges the waits that have just ended, and those that have not.
   mutating func judgeWaits(ended: [EndedWait<App.Truth.Snapshot, Server.Sync>]) {
     defer { serverOracle.mayEndWaits = false }

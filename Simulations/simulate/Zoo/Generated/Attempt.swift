@@ -22,7 +22,8 @@ struct Attempt: Sendable {
   var seconds = 1
   /// What is added to the words, one run for each.
   var variants: [[String]] = [[]]
-  /// Whether every run must find something: what its server does wrong. Otherwise none may.
+  /// Whether every run must find something: what its server does wrong. Otherwise none may. What
+  /// the server's twin objects to (oracle K) is not that: the twin does the same wrong.
   var mustFind = false
 
   /// The seeds of a budget.
@@ -67,7 +68,9 @@ struct Attempt: Sendable {
         words: ["explore", "--json", "--world", "messages"], seconds: 3),
       Attempt(
         kind: .simulation, name: "plants",
-        words: ["run", "--until-failure", "--jobs", "1", "--shrink", "0", "--seeds", "100"],
+        words: [
+          "run", "--until-failure", "--json", "--jobs", "1", "--shrink", "0", "--seeds", "100",
+        ],
         seconds: 9, variants: Plant.known.map { ["--plant", $0.name] }, mustFind: true),
       Attempt(
         kind: .processes, name: "crash", product: "crash", words: ["--rounds", "60"], seconds: 5),

@@ -80,7 +80,9 @@ struct GeneratedHunt: Sendable {
       let all = words + variant
       let seconds = max(Double(attempt.seconds), look)
       let end = run(attempt, all, mutant: 0, reach: path, seconds: seconds)
-      if end.code == (attempt.mustFind ? 1 : 0) || Interrupt.wasAsked { continue }
+      let isUnlikeTwin = attempt.mustFind && GeneratedHunt.unlikeTwin(end) != nil
+      if end.code == (attempt.mustFind ? 1 : 0), !isUnlikeTwin { continue }
+      if Interrupt.wasAsked { continue }
       let how = end.isOverdue ? "takes too long" : "ends with exit code \(end.code ?? -1)"
       throw FileError(
         message: "without any bug, \(attempt.product) \(all.joined(separator: " ")) \(how):\n"
@@ -184,6 +186,11 @@ struct GeneratedHunt: Sendable {
     return process.run()
   }
 
+  /// The failure of a run whose server does something else than its plant does.
+  private static func unlikeTwin(_ end: ChildProcess.End) -> RunAnswer.Failure? {
+    RunAnswer(end.output)?.failure.flatMap { $0.oracle == Oracle.server.rawValue ? $0 : nil }
+  }
+
   /// Reads what the end of a process says.
   func read(
     _ end: ChildProcess.End, of attempt: Attempt, _ variant: [String],
@@ -204,6 +211,9 @@ struct GeneratedHunt: Sendable {
       result.seed = answer.failure?.seed
     } else if attempt.mustFind, end.code == 0 {
       result.oracle = "\(variant.last ?? "it") is not found out"
+    } else if attempt.mustFind, let failure = GeneratedHunt.unlikeTwin(end) {
+      result.oracle = failure.oracle
+      result.seed = failure.seed
     } else if !attempt.mustFind, end.code == ExitCode.failure.rawValue {
       result.oracle = attempt.words.first.map { $0.hasPrefix("-") ? attempt.name : $0 }
     } else if end.code == ExitCode.usage.rawValue {
