@@ -183,8 +183,8 @@ public protocol SimulatedServer<Truth, Sync>: Sendable {
 
 /// A server whose library half is judged by a twin of it.
 package protocol TwinnedServer: SimulatedServer {
-  /// What the library's half was first seen to do otherwise than its twin, which breaks the contract
-  /// in the same way; `nil`: nothing.
+  /// What the library's half was first seen to do otherwise than its twin, which breaks the
+  /// contract in the same way; `nil`: nothing.
   var unlikeTwin: String? { get }
 }
 
