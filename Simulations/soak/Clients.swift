@@ -93,6 +93,7 @@ final class Clients: Sendable {
       state.running[client] = running
       if state.isFinishing { Clients.finish(running) }
       if state.isFrozen { kill(process.processIdentifier, SIGSTOP) }
+      if state.isHalfAway, client % 2 == 0 { kill(process.processIdentifier, SIGKILL) }
     }
     let life = 1000 + draw(5000)
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(life)) {

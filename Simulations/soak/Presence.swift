@@ -36,22 +36,27 @@ extension SoakRun {
   /// Waits until the cluster names all clients as present, and then, when every second one was
   /// killed, until it names the others alone.
   func judgePresence() throws {
-    let present = try waitUntilPresent { self.clients.living }
+    let present = try waitUntilPresent(SoakRun.clientCount) { self.clients.living }
     ledger.note { $0.present = present }
     try clients.withHalfAway {
       let start = Uptime.milliseconds
-      _ = try waitUntilPresent { self.clients.living.filter { $0.key % 2 != 0 } }
+      _ = try waitUntilPresent(SoakRun.clientCount / 2) {
+        self.clients.living.filter { $0.key % 2 != 0 }
+      }
       let seconds = Double(Uptime.milliseconds - start) / 1000
       ledger.note { $0.secondsUntilGone = seconds }
     }
   }
 
-  /// Waits until the clients that the cluster names are those that live. Returns how many are.
-  private func waitUntilPresent(_ living: () -> [Int: Int32]) throws(Silence) -> Int {
+  /// Waits until the clients that the cluster names are those that live, so many. Returns how many
+  /// are.
+  private func waitUntilPresent(
+    _ count: Int, _ living: () -> [Int: Int32]
+  ) throws(Silence) -> Int {
     let end = Uptime.milliseconds + Presence.patience
     while true {
       let (named, living) = (try Presence.read(cluster), living())
-      if named == living { return named.count }
+      if named == living, named.count == count { return count }
       guard Uptime.milliseconds < end else {
         ledger.note {
           $0.wrong.append(

@@ -15,12 +15,18 @@ enum Company {
   /// A key for this run, which nobody else draws.
   static func newKey() -> EtcdKey { EtcdKey("here/\(UUID().uuidString.prefix(8))") }
 
-  /// The line that names those who are present; `nil`: there is nobody. What was read earlier does
-  /// not tell who is here now, so without a connection nobody is named.
+  /// The line that names those who are present; `nil`: it is not known, because what was read
+  /// before the connection was lost does not tell who is here now.
   static func line(_ view: EtcdView, isConnected: Bool) -> String? {
     guard isConnected else { return nil }
-    let names = view.entries(under: prefix).compactMap { $0.entry.text }.map(Rows.plain)
-    return names.isEmpty ? nil : "here: " + names.sorted().joined(separator: ", ")
+    let names = view.entries(under: prefix).compactMap { $0.entry.text.flatMap(name) }
+    return "here: " + (names.isEmpty ? "nobody" : names.sorted().joined(separator: ", "))
+  }
+
+  /// A name as it may be shown; `nil`: it is none. Another program may have written it.
+  static func name(_ text: String) -> String? {
+    let plain = Rows.plain(text).trimmingCharacters(in: .whitespaces)
+    return plain.isEmpty || plain.count > 40 ? nil : plain
   }
 
   /// Why the others do not see this user.

@@ -122,11 +122,8 @@ struct Options: Equatable {
       guard isName else { throw Misuse("--list takes letters, digits, - and _") }
       list = value
     case "--name":
-      let plain = Rows.plain(value).trimmingCharacters(in: .whitespaces)
-      guard !plain.isEmpty, plain.count <= 40 else {
-        throw Misuse("--name takes 1 to 40 characters")
-      }
-      name = plain
+      name = Company.name(value)
+      guard name != nil else { throw Misuse("--name takes 1 to 40 characters") }
     case "--state": state = value
     default:
       guard let number = Int64(value), (0...3600).contains(number) else {

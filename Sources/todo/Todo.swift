@@ -17,8 +17,8 @@ actor Todo {
   private var interruption: Int32?
   /// The list that the user saw last, whose numbers count.
   private var shown: Rows?
-  /// Who was here then.
-  private var company: String?
+  /// Who was here then, as it was printed last.
+  private var company = "here: nobody"
 
   /// Sends nothing yet.
   init(_ options: Options, _ connection: EtcdConnection, _ file: SQLiteFile) throws {
@@ -121,8 +121,10 @@ actor Todo {
         shown = rows
         if isNew { output.print(rows.lines.isEmpty ? ["the list is empty"] : rows.lines + [""]) }
         let line = Company.line(view, isConnected: state.freshness.claim == .connected)
-        if let line, line != company { output.print([line]) }
-        company = line
+        if let line, line != company {
+          output.print([line])
+          company = line
+        }
       }
       await discard(state.setAside)
       if case .halted = state.freshness.claim { return 1 }
@@ -263,7 +265,13 @@ actor Todo {
   /// Gives up changes that have no effect, and says so.
   private func discard(_ changes: [MutationSetAside<Deed>]) async {
     for change in changes where await machine.discard(change.ticket) {
-      output.complain("your change '\(change.change.name)' has no effect: somebody was faster")
+      let reason =
+        switch change.reason {
+        case .threw: "somebody was faster"
+        case .refused(let code) where Todo.isLate(code): "somebody was faster"
+        case .refused(let code): "the cluster refuses it (\(code.text))"
+        }
+      output.complain("your change '\(change.change.name)' has no effect: \(reason)")
     }
   }
 

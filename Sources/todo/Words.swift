@@ -23,12 +23,15 @@ extension Todo {
     }
   }
 
+  /// Whether a change has no effect because somebody else has changed or removed the item.
+  static func isLate(_ code: RejectionCode) -> Bool { ["GONE", "CHANGED"].contains(code.text) }
+
   static func words(_ report: DriverReport) -> String {
     switch report {
     case .failure(.rejected(let code)) where code.text == "OTHER_HISTORY":
       "the cluster has another history: it was restored from a backup, or is another one. "
         + "The list is read anew, and your changes that were not sent are kept"
-    case .failure(.rejected(let code)) where ["GONE", "CHANGED"].contains(code.text):
+    case .failure(.rejected(let code)) where isLate(code):
       "somebody was faster (\(code.text))"
     case .failure(.rejected(let code)): "the cluster refuses it: \(code.text)"
     default: "\(report)"

@@ -126,6 +126,18 @@ import UpdateMachine
     }
   }
 
+  @Test func `each round may look three times`() throws {
+    var presence = try PresenceTests.present()
+    for _ in 1...4 {
+      _ = presence.begin()
+      _ = presence.handle(try PresenceTests.looked(lease: 8))
+      _ = presence.handle(PresenceTests.renewed(7))
+      #expect(presence.handle(try PresenceTests.written(false)) == PresenceTests.look)
+      _ = presence.handle(try PresenceTests.looked(lease: 7))
+      #expect(presence.handle(PresenceTests.renewed(7)) == PresenceTests.rest)
+    }
+  }
+
   @Test func `the time between renewals is a third of what the cluster grants`() throws {
     var presence = PresenceTests.ann
     _ = presence.begin()
@@ -164,6 +176,22 @@ import UpdateMachine
       presence.handle(PresenceTests.renewed(7, PresenceTests.header(revision: 1))) != .passOver)
   }
 
+  @Test func `what was looked at and written last is the history that is known`() throws {
+    func passesOver(_ presence: EtcdPresence, at revision: Int64) throws -> Bool {
+      var presence = presence
+      _ = presence.begin()
+      let behind = PresenceTests.header(revision: revision)
+      return presence.handle(try PresenceTests.looked(lease: 7, behind)) == .passOver
+    }
+    var presence = try PresenceTests.present()
+    _ = presence.begin()
+    _ = presence.handle(try PresenceTests.looked(PresenceTests.header(revision: 8)))
+    #expect(try passesOver(presence, at: 7) && !passesOver(presence, at: 8))
+    _ = presence.handle(PresenceTests.renewed(7))
+    _ = presence.handle(try PresenceTests.written(true, PresenceTests.header(revision: 9)))
+    #expect(try passesOver(presence, at: 8) && !passesOver(presence, at: 9))
+  }
+
   @Test func `a history that all members say is followed, without the lease of the old`() throws {
     var presence = try PresenceTests.present()
     let ending = presence.failed(.otherHistory)
@@ -189,6 +217,28 @@ import UpdateMachine
     #expect(presence.failed(.other(.serverFault)) == .rest(from: .seconds(5), to: .seconds(10)))
     // The lease is kept: it may yet live.
     #expect(presence.lease == 7)
+  }
+
+  @Test func `after a round that went well, waits are short again`() throws {
+    var presence = try PresenceTests.present()
+    for _ in 1...5 { _ = presence.failed(.other(.unreachable)) }
+    _ = presence.begin()
+    _ = presence.handle(try PresenceTests.looked(lease: 7))
+    #expect(presence.handle(PresenceTests.renewed(7)) == PresenceTests.rest)
+    #expect(
+      presence.failed(.other(.unreachable))
+        == .rest(from: .milliseconds(250), to: .milliseconds(500)))
+  }
+
+  @Test func `no wait and no question takes as long as the lease lives`() throws {
+    for (seconds, longest) in [(3, 1), (30, 10), (90, 30), (86_400, 30)] as [(Int64, Int64)] {
+      var presence = EtcdPresence(key: PresenceTests.key, value: [], timeToLive: seconds)
+      #expect(presence.patience == .seconds(longest))
+      for _ in 1...20 { _ = presence.failed(.other(.timedOut)) }
+      #expect(
+        presence.failed(.other(.timedOut))
+          == .rest(from: .milliseconds(longest * 500), to: .seconds(longest)))
+    }
   }
 
   @Test func `what will not pass ends it`() {

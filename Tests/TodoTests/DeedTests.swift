@@ -91,8 +91,12 @@ import UpdateMachine
 
   @Test func `who is here is told while connected, and only then`() {
     var entries = VersionedMap<EtcdKey, EtcdEntry>()
-    #expect(Company.line(EtcdView(entries), isConnected: true) == nil)
-    for (key, name) in [("here/1", "Bo\u{7}"), ("here/2", "Ada"), ("item/1", "milk")] {
+    #expect(Company.line(EtcdView(entries), isConnected: true) == "here: nobody")
+    let long = String(repeating: "a", count: 41)
+    for (key, name) in [
+      ("here/1", "Bo\u{7}"), ("here/2", "Ada"), ("here/3", " "), ("here/4", long),
+      ("item/1", "milk"),
+    ] {
       entries.updateValue(EtcdEntry(Array(name.utf8), revision: 2), forKey: EtcdKey(key))
     }
     #expect(Company.line(EtcdView(entries), isConnected: true) == "here: Ada, Bo")

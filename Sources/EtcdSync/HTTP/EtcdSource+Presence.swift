@@ -8,8 +8,9 @@ extension EtcdSource {
   ///
   /// It is a key with a lease of etcd. The library renews the lease three times in its time to
   /// live. If the app is killed or suspended, or its network is away, the key goes when that time
-  /// has passed, not before. It comes back when the cluster can be asked again, after at most a
-  /// third of the time.
+  /// has passed, not before: a cluster that is started again lets it live as long anew. It comes
+  /// back when the cluster can be asked again, after at most a third of the time for each member
+  /// that is silent, and another third.
   ///
   /// A presence is not a change: it does not go through the outbox, is not undone, and no order
   /// with changes is promised. It follows the history that this call has seen first; if all members
@@ -22,8 +23,9 @@ extension EtcdSource {
   ///   - timeToLive: how long the key outlives an app that is killed. In whole seconds, from 1 s
   ///     to a day; etcd may grant more, and at least 2 s by default.
   /// - Throws: ``EtcdPresenceError``, when no later try would do better. All other failures are
-  ///   tried again. Returns when the task is cancelled, once the key is deleted, or once no member
-  ///   has answered within ``EtcdSettings/memberDeadline`` for each question.
+  ///   tried again. Returns when the task is cancelled, once the key is deleted. While members are
+  ///   silent, that takes ``EtcdSettings/memberDeadline`` for each; if all are, the key goes when
+  ///   its time to live has passed.
   @concurrent
   public func present(
     as key: EtcdKey, value: String, timeToLive: TimeSpan = .seconds(30)
@@ -52,6 +54,7 @@ extension EtcdSource {
   private func round(_ presence: inout EtcdPresence) async -> EtcdPresence.Ending {
     do throws(EtcdFailure) {
       return try await connection.first { (member, span) throws(EtcdFailure) in
+        let span = min(span, presence.patience)
         var question = presence.begin()
         while true {
           switch presence.handle(try await answer(to: question, at: member, within: span)) {

@@ -79,6 +79,7 @@ struct EtcdPresence: Hashable {
   /// Another client that writes the same key may be faster, but not for long.
   static let lookMaximum = 3
   static let firstRetry = TimeSpan.milliseconds(500)
+  static let longestRetry = TimeSpan.seconds(30)
   /// In seconds. etcd raises what is less than its own least, which is 2 by default.
   static let timesToLive: ClosedRange<Int64> = 1...86_400
 
@@ -103,7 +104,6 @@ struct EtcdPresence: Hashable {
 
   private mutating func look() -> Question {
     looks += 1
-    found = nil
     return .look(EtcdRangeRequest(EtcdSpan(key: key)))
   }
 
@@ -169,15 +169,18 @@ struct EtcdPresence: Hashable {
   /// Two renewals may fail before the lease ends.
   private var interval: TimeSpan { .milliseconds(granted * 1000 / 3) }
 
+  /// How long a member may take for a question, and the longest wait after a failure. None may take
+  /// all the time that the lease lives.
+  var patience: TimeSpan { min(interval, EtcdPresence.longestRetry) }
+
   private mutating func rest() -> Ending {
     failures = 0
     return .rest(from: interval, to: interval)
   }
 
-  /// Waits longer after each failure, but never longer than between renewals: when the network is
-  /// back, the key soon is, too.
+  /// Waits longer after each failure, but not long: when the network is back, the key soon is, too.
   private mutating func retry(after least: TimeSpan?) -> Ending {
-    let most = EtcdPresence.firstRetry.doubled(times: failures, cap: interval)
+    let most = EtcdPresence.firstRetry.doubled(times: failures, cap: patience)
     failures = min(failures + 1, 30)
     let least = least ?? .zero
     return .rest(from: max(.milliseconds(most.milliseconds / 2), least), to: max(most, least))
@@ -202,12 +205,14 @@ struct EtcdPresence: Hashable {
   }
 }
 
-/// The reason why a client cannot be shown as present. The key is not there.
+/// The reason why a client is no longer shown as present. What it has written goes when its time to
+/// live has passed, at the latest.
 public enum EtcdPresenceError: Error, Hashable, Sendable {
   /// The key begins with a zero byte: it is one of the library's own. Nothing was sent.
   case reservedKey
   /// The key holds something that was written to stay, so it was left alone. Another key helps.
   case keyIsTaken
-  /// The cluster refuses: user or password is wrong, or the user may not write the key.
+  /// The cluster refuses for good: user or password is wrong, the user may not write the key, the
+  /// value is too large, or the cluster does not know such requests.
   case refused(SyncFailure)
 }

@@ -87,7 +87,7 @@ struct StreamTwin: Sendable {
   private mutating func spoil(_ steps: inout [StreamStep]) {
     switch breach {
     case .swapsSequences:
-      let events = steps.compactMap(\.event)
+      let events = steps.compactMap { $0.event }
       let index = zip(events, events.dropFirst()).map { $1.change.preceding < $0.sequence }
         .firstIndex(of: true)
       guard let index, commits(.swapsSequences) else { return }
