@@ -80,6 +80,7 @@ struct EtcdPresence: Hashable {
   static let lookMaximum = 3
   static let firstRetry = TimeSpan.milliseconds(500)
   static let longestRetry = TimeSpan.seconds(30)
+  static let leastPatience = TimeSpan.seconds(2)
   /// In seconds. etcd raises what is less than its own least, which is 2 by default.
   static let timesToLive: ClosedRange<Int64> = 1...86_400
 
@@ -169,9 +170,12 @@ struct EtcdPresence: Hashable {
   /// Two renewals may fail before the lease ends.
   private var interval: TimeSpan { .milliseconds(granted * 1000 / 3) }
 
-  /// How long a member may take for a question, and the longest wait after a failure. None may take
-  /// all the time that the lease lives.
-  var patience: TimeSpan { min(interval, EtcdPresence.longestRetry) }
+  /// How long a member may take for a question. One that is silent must not take all the time that
+  /// the lease lives, unless that is hardly longer than a slow answer takes.
+  var patience: TimeSpan { max(longestWait, EtcdPresence.leastPatience) }
+
+  /// The longest wait after a failure.
+  private var longestWait: TimeSpan { min(interval, EtcdPresence.longestRetry) }
 
   private mutating func rest() -> Ending {
     failures = 0
@@ -180,7 +184,7 @@ struct EtcdPresence: Hashable {
 
   /// Waits longer after each failure, but not long: when the network is back, the key soon is, too.
   private mutating func retry(after least: TimeSpan?) -> Ending {
-    let most = EtcdPresence.firstRetry.doubled(times: failures, cap: patience)
+    let most = EtcdPresence.firstRetry.doubled(times: failures, cap: longestWait)
     failures = min(failures + 1, 30)
     let least = least ?? .zero
     return .rest(from: max(.milliseconds(most.milliseconds / 2), least), to: max(most, least))
