@@ -93,13 +93,17 @@ final class Connection {
     }
   }
 
-  /// Begins or ends the use of the log. Errors are ignored: a transaction is whole and durable
-  /// either way, and the next one tries again. If the file itself fails, it will tell.
+  /// Begins or ends the use of the log.
   private func useLog(_ use: Bool) {
     isWithoutLog = true
-    // If the log could not be used again before, SQLite takes it for used, until it is told not to.
-    guard (try? text("PRAGMA journal_mode = DELETE")) != nil, use else { return }
-    isWithoutLog = (try? text("PRAGMA journal_mode = WAL")) != "wal"
+    do throws(SQLiteFailure) {
+      // If the log could not be used again before, SQLite takes it for used, until it is told not to.
+      _ = try text("PRAGMA journal_mode = DELETE")
+      if use { isWithoutLog = try text("PRAGMA journal_mode = WAL") != "wal" }
+    } catch {
+      // Nothing is lost: a transaction is whole and durable with the log and without, and the next
+      // one tries again. If the file itself fails, that one throws.
+    }
   }
 
   /// Rolls back, unless the failure has done so already.

@@ -30,9 +30,8 @@ import UpdateMachine
       start = [shelf.path: []]
       var dice = SplitMix(seed)
       let disk = FaultyDisk()
-      var settings = disk.settings
       logPages = [4, 12, 1000][dice.below(3)]
-      settings.logPages = logPages
+      let settings = disk.settings(logPages: logPages)
       var file = try await SQLiteFile.open(at: shelf.path, settings: settings)
       // Longer than the shortest log: then it is written without the log.
       var saved = Saved(bigForm(60 + dice.below(30))) ?? Saved()
@@ -151,8 +150,7 @@ import UpdateMachine
     for place in 0..<12 {
       let shelf = try Shelf()
       let disk = FaultyDisk()
-      var settings = disk.settings
-      settings.logPages = 6
+      let settings = disk.settings(logPages: 6)
       var dice = SplitMix(UInt64(place))
       var saved = Saved(bigForm(40)) ?? Saved()
       do {
@@ -200,9 +198,7 @@ import UpdateMachine
     for place in 0..<300 {
       let shelf = try Shelf()
       let disk = FaultyDisk()
-      var settings = disk.settings
-      settings.logPages = 6
-      let file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+      let file = try await SQLiteFile.open(at: shelf.path, settings: disk.settings(logPages: 6))
       let store = file.store(named: "directory")
       try await file.store(named: "another").checkpoint(bigForm(2))
       disk.fail(

@@ -65,6 +65,13 @@ final class FaultyDisk: @unchecked Sendable {
     return settings
   }
 
+  /// The same, with a log of so many pages at most.
+  func settings(logPages: Int64) -> SQLiteSettings {
+    var settings = settings
+    settings.logPages = logPages
+    return settings
+  }
+
   /// All changes so far. A failed change is recorded as far as it was made.
   var changes: [Change] { lock.withLock { recorded } }
 

@@ -238,9 +238,7 @@ import UpdateMachine
   @Test func `a first save that is longer than the log writes each page once`() async throws {
     let shelf = try Shelf()
     let disk = FaultyDisk()
-    var settings = disk.settings
-    settings.logPages = 20
-    let file = try await SQLiteFile.open(at: shelf.path, settings: settings)
+    let file = try await SQLiteFile.open(at: shelf.path, settings: disk.settings(logPages: 20))
     let store = file.store(named: "directory")
     try await store.checkpoint(bigForm(2000))
     let long = disk.changes.filter { $0.isLongWrite(to: "") }

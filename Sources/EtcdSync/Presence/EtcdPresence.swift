@@ -167,7 +167,8 @@ struct EtcdPresence: Hashable {
 
   // MARK: Between rounds
 
-  /// Two renewals may fail before the lease ends.
+  /// Two renewals may fail before the lease ends; of those that a member leaves without an answer,
+  /// one.
   private var interval: TimeSpan { .milliseconds(granted * 1000 / 3) }
 
   /// How long a member may take for a question. One that is silent must not take all the time that

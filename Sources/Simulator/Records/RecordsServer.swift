@@ -16,7 +16,7 @@ package struct RecordsServer: CommitLoggingServer, TwinnedServer {
 
   private(set) var records: RecordServer
   private var twin = RecordTwin()
-  package private(set) var unlikeTwin: String?
+  package var unlikeTwin: String?
   package private(set) var truth: RecordsTruth
   private let cadence: Cadence
   package private(set) var commits = CommitLog<RecordsTruth>()
@@ -38,13 +38,6 @@ package struct RecordsServer: CommitLoggingServer, TwinnedServer {
       twin.set(key, columns, at: now)
     }
     note(at: now)
-  }
-
-  /// Judges the library's server by its twin.
-  private mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
-    guard said != expected || records.breachCount != twin.breachCount else { return }
-    unlikeTwin =
-      unlikeTwin ?? "\(said) instead of \(expected), after \(twin.breachCount) breaches"
   }
 
   // MARK: The truth, now and before
@@ -232,4 +225,6 @@ package struct RecordsServer: CommitLoggingServer, TwinnedServer {
   package var isArmed: Bool { records.breach != nil }
 
   package var breachCount: Int64 { records.breachCount }
+
+  package var twinBreachCount: Int64 { twin.breachCount }
 }

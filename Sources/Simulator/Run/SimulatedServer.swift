@@ -185,7 +185,21 @@ public protocol SimulatedServer<Truth, Sync>: Sendable {
 package protocol TwinnedServer: SimulatedServer {
   /// What the library's half was first seen to do otherwise than its twin, which breaks the
   /// contract in the same way; `nil`: nothing.
-  var unlikeTwin: String? { get }
+  var unlikeTwin: String? { get set }
+
+  /// How often the twin has broken the contract.
+  var twinBreachCount: Int64 { get }
+}
+
+extension TwinnedServer {
+  /// Judges what the library's half said by what its twin says. Both must have broken the contract
+  /// as often.
+  mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
+    guard said != expected || breachCount != twinBreachCount else { return }
+    noteUnlikeTwin("\(said) instead of \(expected), after \(twinBreachCount) breaches")
+  }
+
+  mutating func noteUnlikeTwin(_ what: String) { unlikeTwin = unlikeTwin ?? what }
 }
 
 extension SimulatedServer {

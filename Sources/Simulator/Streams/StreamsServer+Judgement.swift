@@ -14,13 +14,6 @@ extension StreamsServer {
     case all
   }
 
-  private mutating func noteUnlikeTwin(_ what: String) { unlikeTwin = unlikeTwin ?? what }
-
-  mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
-    guard said != expected || breachCount != twin.breachCount else { return }
-    noteUnlikeTwin("\(said) instead of \(expected), after \(twin.breachCount) breaches")
-  }
-
   /// Judges whether a poll is held, or answered at once.
   mutating func judge(isHeld: Bool, _ request: StreamRequest, until end: Moment?) {
     let mayWait = end.map { now < $0 } ?? false

@@ -12,7 +12,7 @@ package struct StreamsServer: SingleLogServer, TwinnedServer {
   package private(set) var truth: StreamsTruth
   private var moments: [Moment] = []
   var twin = StreamTwin()
-  package internal(set) var unlikeTwin: String?
+  package var unlikeTwin: String?
   /// What was asked by those who wait, and how long they will.
   var asked = VersionedMap<UInt64, Asked>()
   private var checksums: [UInt64]
@@ -259,4 +259,6 @@ package struct StreamsServer: SingleLogServer, TwinnedServer {
   package var isArmed: Bool { server.breach != nil }
 
   package var breachCount: Int64 { server.breachCount }
+
+  package var twinBreachCount: Int64 { twin.breachCount }
 }

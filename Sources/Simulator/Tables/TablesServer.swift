@@ -11,7 +11,7 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer, TwinnedServ
 
   private(set) var tables = TableServer(tableCount: TablesApp.Schema.tableCount)
   private var twin: TableTwin
-  package private(set) var unlikeTwin: String?
+  package var unlikeTwin: String?
   package private(set) var truth: TablesTruth
   package private(set) var commits = CommitLog<TablesTruth>()
   /// The position of each place in a subscription up to which everything was sent.
@@ -52,13 +52,6 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer, TwinnedServ
   }
 
   // MARK: The library's server, judged by its twin
-
-  private mutating func judge<Said: Equatable>(_ said: Said, _ expected: Said) {
-    guard said != expected || tables.breachCount != twin.breachCount else { return }
-    noteUnlikeTwin("\(said) instead of \(expected), after \(twin.breachCount) breaches")
-  }
-
-  private mutating func noteUnlikeTwin(_ what: String) { unlikeTwin = unlikeTwin ?? what }
 
   /// What is held has no news.
   private mutating func judgeHeld() {
@@ -245,4 +238,6 @@ package struct TablesServer: PollHoldingServer, CommitLoggingServer, TwinnedServ
   package var isArmed: Bool { tables.breach != nil }
 
   package var breachCount: Int64 { tables.breachCount }
+
+  package var twinBreachCount: Int64 { twin.breachCount }
 }
