@@ -84,7 +84,8 @@ struct Options: Equatable {
       --wait SECONDS    how long a command waits for the cluster (0 to 3,600; 5)
 
     How fresh the list is goes to standard error, with what is not sent yet. Exit codes: 0 done, or
-    kept for later, which is said; 1 failure; 2 bad usage; 130 Ctrl-C, 143 a request to end.
+    kept for later, which is said; 1 failure; 2 bad usage; 130 Ctrl-C, 143 a request to end. Of
+    commands that are typed, or come from a file, the last one counts.
     """
 
   /// Parses the arguments after the program's name.

@@ -132,15 +132,17 @@ actor Todo {
     return 0
   }
 
-  /// Shows the list, and does what the user types, until the end of the input.
+  /// Shows the list, and does what the user types, until the end of the input. Returns the exit
+  /// code of the last command.
   private func prompt() async -> Int32 {
     let lines = output.lines()
     return await withTaskGroup(of: Int32.self) { group in
       group.addTask { await self.watch() }
       group.addTask {
-        for await line in lines { await self.obey(line) }
+        var code: Int32 = 0
+        for await line in lines { code = await self.obey(line) ?? code }
         await self.leave()
-        return 0
+        return code
       }
       let code = await group.next() ?? 0
       group.cancelAll()
@@ -148,19 +150,24 @@ actor Todo {
     }
   }
 
-  private func obey(_ line: String) async {
+  /// Returns the command's exit code; `nil`: the line has none.
+  private func obey(_ line: String) async -> Int32? {
     let words = line.split(separator: " ").map(String.init)
-    guard !words.isEmpty else { return }
+    guard !words.isEmpty else { return nil }
     do throws(Misuse) {
       let command = try Command(words)
       let state = await state { $0.view != nil }
       switch command {
       case .list, .watch, .prompt: try await show(state)
       case .add, .done, .reopen, .remove, .undo, .redo:
-        if let ticket = try await make(command, in: state) { await machine.stored(ticket) }
+        if let ticket = try await make(command, in: state) {
+          return await machine.stored(ticket) ? 0 : 1
+        }
       }
+      return 0
     } catch {
       output.complain(error.words)
+      return 1
     }
   }
 

@@ -55,6 +55,8 @@ struct TodoTests {
       let run = try ada.todo("add", "milk", wait: 1)
       #expect(run.code == 1 && run.output == "")
       #expect(run.errors.contains("the list was never read: No connection."), "\(run.errors)")
+      let typed = try ada.todo(wait: 1, typing: ["add milk", ""])
+      #expect(typed.code == 1 && typed.output == "", "\(typed.errors)")
     }
   }
 
