@@ -97,7 +97,8 @@ final class Connection {
   private func useLog(_ use: Bool) {
     isWithoutLog = true
     do throws(SQLiteFailure) {
-      // If the log could not be used again before, SQLite takes it for used, until it is told not to.
+      // If the log could not be used again before, SQLite takes it for used, until it is told not
+      // to.
       _ = try text("PRAGMA journal_mode = DELETE")
       if use { isWithoutLog = try text("PRAGMA journal_mode = WAL") != "wal" }
     } catch {
