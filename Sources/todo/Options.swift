@@ -88,6 +88,9 @@ struct Options: Equatable {
     commands that are typed, or come from a file, the last one counts.
     """
 
+  /// The options that take a value.
+  private static let names = ["--cluster", "--user", "--list", "--name", "--state", "--wait"]
+
   /// Parses the arguments after the program's name.
   init(_ words: [String]) throws(Misuse) {
     var rest = words[...]
@@ -97,9 +100,7 @@ struct Options: Equatable {
         wantsHelp = true
         return
       }
-      guard ["--cluster", "--user", "--list", "--name", "--state", "--wait"].contains(word) else {
-        throw Misuse("there is no option \(word)")
-      }
+      guard Options.names.contains(word) else { throw Misuse("there is no option \(word)") }
       guard let value = rest.popFirst(), !value.isEmpty else {
         throw Misuse("\(word) needs a value")
       }
@@ -107,6 +108,9 @@ struct Options: Equatable {
     }
     guard !cluster.isEmpty else {
       throw Misuse("no cluster given: use --cluster http://127.0.0.1:2379")
+    }
+    if let late = rest.first(where: Options.names.contains) {
+      throw Misuse("options come before the command: \(late)")
     }
     if !rest.isEmpty { command = try Command(Array(rest)) }
   }

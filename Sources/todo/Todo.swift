@@ -225,8 +225,8 @@ actor Todo {
     case .remove(let words):
       let row = try rows.row(words)
       return try await mutate(.remove(row.key), "removed: \(row.item.title)")
-    case .undo: return try await takeBack(state.undoable, redoes: false)
-    case .redo: return try await takeBack(state.redoable, redoes: true)
+    case .undo: return try await takeBack(state.undoable, among: state, redoes: false)
+    case .redo: return try await takeBack(state.redoable, among: state, redoes: true)
     case .list, .watch, .prompt: return nil
     }
   }
@@ -247,7 +247,7 @@ actor Todo {
   }
 
   private func takeBack(
-    _ name: String?, redoes: Bool
+    _ name: String?, among state: Machine.State, redoes: Bool
   ) async throws(Misuse) -> MutationTicket? {
     let word = redoes ? "redone" : "undone"
     let outcome: UndoOutcome<ChangeRefusal>
@@ -258,15 +258,25 @@ actor Todo {
     }
     switch outcome {
     case .queued(let ticket):
-      output.print(["\(word): \(name ?? "")"])
+      let title = await title(of: ticket, before: state)
+      output.print([Rows.plain("\(word): \(name ?? "") \(title)")])
       return ticket
     case .discarded(let ticket):
-      output.print(["\(word): \(name ?? ""), which had not been sent"])
+      let title = await title(of: ticket, before: state)
+      output.print([Rows.plain("\(word): \(name ?? "") \(title), which had not been sent")])
       return ticket
     case .outdated: throw Misuse("it cannot be \(word): somebody has changed it since")
     case .undecided: throw Misuse("it cannot be \(word) yet: it is on its way")
     case .nothing: throw Misuse("there is nothing to be \(word)")
     }
+  }
+
+  /// The title of the item that a change is about, which is there before it or after.
+  private func title(of ticket: MutationTicket, before: Machine.State) async -> String {
+    let after = await machine.state
+    let pending = (before.pending + after.pending).first { $0.ticket == ticket }
+    guard let key = pending?.change.key else { return "" }
+    return (Item(before.view?[key]) ?? Item(after.view?[key]))?.title ?? ""
   }
 
   /// Gives up changes that have no effect, and says so.

@@ -81,7 +81,7 @@ import UpdateMachine
       [], ["list"], ["--cluster", "x", "frob"], ["--cluster", "x", "add"], ["--cluster"],
       ["--cluster", "x", "undo", "it"], ["--cluster", "x", "--list", "a/b"],
       ["--cluster", "x", "--wait", "-1"], ["--cluster", "x", "--frob", "1"],
-      ["--cluster", "x", "--name", " "],
+      ["--cluster", "x", "--name", " "], ["--cluster", "x", "add", "milk", "--name", "Ada"],
       ["--cluster", "x", "--name", String(repeating: "a", count: 41)],
     ] {
       #expect(throws: Misuse.self, "\(words)") { try Options(words) }

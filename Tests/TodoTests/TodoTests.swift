@@ -20,8 +20,8 @@ struct TodoTests {
       let list = try ada.todo("list")
       #expect(list.lines == ["1 [x] milk", "2 [ ] bread and jam"])
       #expect(list.errors == "todo: Up to date.\n")
-      #expect(try bo.todo("undo").lines == ["undone: done"])
-      #expect(try bo.todo("redo").lines == ["redone: done"])
+      #expect(try bo.todo("undo").lines == ["undone: done milk"])
+      #expect(try bo.todo("redo").lines == ["redone: done milk"])
       #expect(try ada.todo("remove", "bre").lines == ["removed: bread and jam"])
       #expect(try bo.todo("list").lines == ["1 [x] milk"])
       let missing = try bo.todo("done", "2")
@@ -41,8 +41,11 @@ struct TodoTests {
       let list = try ada.todo("list", wait: 1)
       #expect(list.lines == ["1 [ ] milk", "2 [ ] tea  (not sent yet)"])
       #expect(list.errors.contains("No connection. Last up to date"), "\(list.errors)")
-      _ = try ada.todo("done", "milk", wait: 1)
-      #expect(try ada.todo("undo", wait: 1).lines.first?.hasPrefix("undone: done") == true)
+      for command in ["done", "remove"] {
+        _ = try ada.todo(command, "milk", wait: 1)
+        let line = try ada.todo("undo", wait: 1).lines.first
+        #expect(line?.hasPrefix("undone: \(command) milk") == true)
+      }
       try await etcd.start()
       #expect(try ada.todo("list").lines == ["1 [ ] milk", "2 [ ] tea"])
       #expect(try bo.todo("list").lines == ["1 [ ] milk", "2 [ ] tea"])

@@ -23,9 +23,9 @@ extension EtcdSource {
   ///   - timeToLive: how long the key outlives an app that is killed. In whole seconds, from 1 s
   ///     to a day; etcd may grant more, and at least 2 s by default.
   /// - Throws: ``EtcdPresenceError``, when no later try would do better. All other failures are
-  ///   tried again. Returns when the task is cancelled, once the key is deleted. While members are
-  ///   silent, that takes ``EtcdSettings/memberDeadline`` for each; if all are, the key goes when
-  ///   its time to live has passed.
+  ///   tried again. Returns when the task is cancelled, once the key is deleted. If members are
+  ///   silent, that takes up to ``EtcdSettings/memberDeadline``, of which each member gets its
+  ///   share; if all are, the key goes when its time to live has passed.
   @concurrent
   public func present(
     as key: EtcdKey, value: String, timeToLive: TimeSpan = .seconds(30)
@@ -110,17 +110,21 @@ extension EtcdSource {
   /// lease, and is refused.
   private func takeBack(_ presence: EtcdPresence) async {
     guard presence.lease != 0 else { return }
-    // A task of its own, because this one is cancelled. It ends: each request has a deadline.
+    let clock = SystemClock()
+    let share = TimeSpan.milliseconds(
+      connection.settings.memberDeadline.milliseconds / Int64(connection.members.count))
+    // A task of its own, because this one is cancelled. It ends: each member has a deadline.
     let revoking = Task {
       do throws(EtcdFailure) {
-        try await connection.first { (member, span) throws(EtcdFailure) in
-          let span = min(span, connection.settings.memberDeadline)
+        try await connection.first { (member, _) throws(EtcdFailure) in
+          let end = clock.now + share
           // A lease of this number in another history is not ours.
           let range = EtcdRangeRequest(EtcdSpan(key: presence.key))
-          let answer = try await look(range, at: member, within: span)
+          let answer = try await look(range, at: member, within: share)
           guard presence.knows(answer.header) else { throw .foreign }
           let request = EtcdLeaseRequest.revoke(presence.lease)
-          _ = try await connection.ask(member, request.path, request.json, within: span)
+          _ = try await connection.ask(
+            member, request.path, request.json, within: end - clock.now)
         }
       } catch {
         // The lease ends by itself, when its time to live has passed.

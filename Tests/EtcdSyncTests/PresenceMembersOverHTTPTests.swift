@@ -1,0 +1,80 @@
+import LoopbackServer
+import Testing
+import UpdateMachine
+
+@testable import EtcdSync
+
+/// How a presence ends at members that answer what a real etcd has answered.
+@Suite(.timeLimit(.minutes(2))) struct PresenceMembersOverHTTPTests {
+  typealias Response = LoopbackServer.Response
+
+  /// What the members were asked, in order: "1 range".
+  actor Questions {
+    private(set) var asked: [String] = []
+    /// Whether the first member hangs, and the second is of another history.
+    private(set) var isBroken = false
+
+    func note(_ member: Int, _ request: LoopbackServer.Request) {
+      asked.append("\(member) \(request.segments.last ?? "")")
+    }
+
+    func broken() {
+      isBroken = true
+      asked = []
+    }
+
+    func waits(for question: String) async throws {
+      let clock = SystemClock()
+      let start = clock.now
+      while !asked.contains(question) {
+        try #require(clock.now < start + .seconds(20), "never asked: \(question)")
+        try await clock.sleep(until: clock.now + .milliseconds(5))
+      }
+    }
+  }
+
+  /// A member that grants, renews and writes, as etcd does.
+  static func answer(_ request: LoopbackServer.Request) throws -> Response {
+    switch request.path {
+    case "/v3/lease/grant": try MembersOverHTTPTests.recorded("lease: granted")
+    case "/v3/lease/keepalive": try MembersOverHTTPTests.recorded("lease: renewed")
+    case "/v3/lease/revoke": try MembersOverHTTPTests.recorded("lease: revoked")
+    case "/v3/kv/txn": try MembersOverHTTPTests.recorded("lease: written")
+    default: .json("{\"header\":\(MembersOverHTTPTests.header)}")
+    }
+  }
+
+  static func member(_ number: Int, _ questions: Questions) -> LoopbackServer.Answer {
+    { request in
+      await questions.note(number, request)
+      guard var response = try? answer(request) else { return .text("", status: 500) }
+      guard await questions.isBroken else { return response }
+      if number == 1 { return await MembersOverHTTPTests.silent(request) }
+      if number == 2 {
+        response = .json(response.text.replacing("10144879847569953045", with: "1"))
+      }
+      return response
+    }
+  }
+
+  @Test func `a member that hangs has its share of the time, and a foreign one keeps its lease`()
+    async throws
+  {
+    let questions = Questions()
+    let members = (1...3).map { PresenceMembersOverHTTPTests.member($0, questions) }
+    try await MembersOverHTTPTests.members(members) { source, _ in
+      let present = Task { try await source.present(as: "here", value: "Ann") }
+      try await questions.waits(for: "1 txn")
+      let clock = SystemClock()
+      // The answer arrives, and the client rests.
+      try await clock.sleep(until: clock.now + .milliseconds(200))
+      await questions.broken()
+      let start = clock.now
+      present.cancel()
+      try await present.value
+      let took = clock.now - start
+      #expect(await questions.asked == ["1 range", "2 range", "3 range", "3 revoke"])
+      #expect(took < MembersOverHTTPTests.quick.memberDeadline, "\(took.milliseconds) ms")
+    }
+  }
+}
