@@ -188,13 +188,21 @@ struct ScratchPackage {
 
   /// Builds a product of the copy.
   func build(_ product: String) throws(Unbuildable) {
-    let process = ChildProcess(
-      "/usr/bin/env",
-      [
-        "swift", "build", "--configuration", "release", "--product", product,
-        "--package-path", copy.path, "--scratch-path", copy.appending(path: ".build").path,
-      ])
-    let end = process.run()
+    try build(["--configuration", "release", "--product", product])
+  }
+
+  /// Finds what the compiler refuses in some targets of the copy, without optimising them.
+  func check(_ targets: [String]) throws(Unbuildable) {
+    for target in targets {
+      try build(["--configuration", "debug", "--target", target, "--disable-index-store"])
+    }
+  }
+
+  private func build(_ words: [String]) throws(Unbuildable) {
+    let folders = [
+      "--package-path", copy.path, "--scratch-path", copy.appending(path: ".build").path,
+    ]
+    let end = ChildProcess("/usr/bin/env", ["swift", "build"] + words + folders).run()
     if end.succeeded { return }
     let complaints = end.output.split(separator: "\n").filter { $0.contains("error:") }
     let shown = complaints.isEmpty ? end.output.split(separator: "\n").suffix(20) : complaints[...]

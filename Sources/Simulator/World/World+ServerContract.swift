@@ -56,13 +56,16 @@ extension World {
     serverOracle.mayEndWaits = true  // Of the poll that this one replaces.
   }
 
-  /// Judges a server that has a twin, with or without a plant.
+  /// Judges a server that has a twin, with or without a plant. Only native code can ask whether it
+  /// has one, and an app's server need not say that it has none.
   mutating func judgeTwin() {
-    // The type is asked first, since the server itself is costly to copy.
-    guard Server.self is any TwinnedServer.Type,
-      let unlike = (server as? any TwinnedServer)?.unlikeTwin
-    else { return }
-    checker.report(.server, nil, now, "a server answers as its protocol says", unlike)
+    #if !hasFeature(Embedded)
+      // The type is asked first, since the server itself is costly to copy.
+      guard Server.self is any TwinnedServer.Type,
+        let unlike = (server as? any TwinnedServer)?.unlikeTwin
+      else { return }
+      checker.report(.server, nil, now, "a server answers as its protocol says", unlike)
+    #endif
   }
 
   /// Judges the waits that have just ended, and those that have not.

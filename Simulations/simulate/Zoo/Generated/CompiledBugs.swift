@@ -31,6 +31,8 @@ struct CompiledBugs {
       bodies = try package.write(known, generated: compiled)
       console.progress("zoo: build \(build), \(refused.count) refused by the compiler so far")
       do throws(ScratchPackage.Unbuildable) {
+        // It takes a minute instead of ten until the compiler refuses something.
+        try package.check(CompiledBugs.targets(of: compiled))
         try package.build("simulate")
         if !drawn.isEmpty { try package.build("crash") }
         console.progress(nil)
@@ -50,6 +52,17 @@ struct CompiledBugs {
     throw FileError(
       message: "\(CompiledBugs.builds) builds were not enough: the compiler still refuses some. "
         + "Try again; it goes on from here")
+  }
+
+  /// The targets with some bugs.
+  private static func targets(of bugs: [GeneratedMutant]) -> [String] {
+    var targets: [String] = []
+    for bug in bugs {
+      // Sources/TARGET/…
+      let target = String(bug.file.split(separator: "/")[1])
+      if !targets.contains(target) { targets.append(target) }
+    }
+    return targets.sorted()
   }
 
   /// The bugs about which the compiler complains, and those about which it may. It may be about all
