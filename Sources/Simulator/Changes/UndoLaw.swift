@@ -63,10 +63,26 @@ extension OutboxUser {
       words(after))
   }
 
+  /// What was just made, and did something, is what is undone next, however much there is to undo.
+  private func objectionToNewest(from before: Body, to after: Body) -> UserObjection? {
+    guard let old = before.local, let new = after.local else { return nil }
+    let ticket = new.outbox.newestTicket
+    guard ticket > old.outbox.newestTicket, let made = new.outbox.mutation(of: ticket)?.change,
+      made.inverse(from: old.view.state, to: new.view.state) != nil,
+      new.outbox.newestTicket(of: .undo) != ticket
+    else { return nil }
+    return UserObjection(
+      .input, "what was just made is undone next: \(ticket)",
+      "\(new.outbox.ticketsTaken(back: .undo))")
+  }
+
   /// The order of what can be taken back: whatever a user does, of two changes that could be taken
   /// back the newer one stays the next. What is edited keeps its place.
   func objectionToOrder(after action: Action, from before: Body, to after: Body) -> UserObjection? {
     guard let old = before.local?.outbox, let new = after.local?.outbox else { return nil }
+    if case .mutates = action, let objection = objectionToNewest(from: before, to: after) {
+      return objection
+    }
     for stack in [UndoStack.undo, .redo] {
       var tickets = old.ticketsTaken(back: stack)
       if tickets.isEmpty { continue }

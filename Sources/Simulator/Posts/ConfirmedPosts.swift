@@ -16,6 +16,8 @@ package struct ConfirmedPosts: SyncModel {
 
   package static var delivery: MutationDelivery { .atMostOnce }
 
+  package static var outboxSettings: OutboxSettings { .ofWorlds }
+
   /// No posts, and every channel open.
   package static var beginning: ConfirmedPosts? { ConfirmedPosts(of: .nameless, PostsState()) }
 

@@ -47,6 +47,8 @@ package struct TaskModel: SyncModel, CustomStringConvertible {
     (name, confirmation) = (head.client, head.confirmation)
   }
 
+  package static var outboxSettings: OutboxSettings { .ofWorlds }
+
   /// An empty list, which a user can change before the server has ever answered.
   package static var beginning: TaskModel? {
     TaskModel(

@@ -21,7 +21,7 @@ extension Outbox {
         }
         if entry.version > version { return violated("no undo is newer than the outbox") }
       }
-      if entries.count > UndoHistory<Change>.maximum {
+      if entries.count > settings.undoMaximum {
         return violated("no stack of undo exceeds its maximum")
       }
     }

@@ -27,7 +27,7 @@ extension Outbox {
         let again = Entry(
           entry.ticket, name: entry.name, next: former.change, undone: former.takesBack,
           version: version)
-        history.push(again, on: stack.other)
+        history.push(again, on: stack.other, keeping: settings.undoMaximum)
       }
       refresh(&view, &effects)
       return .discarded(entry.ticket)
@@ -149,7 +149,8 @@ extension Outbox {
     let entry = Entry(
       lastTicket, name: name, next: inverse, undone: lastTicket, version: version)
     if reversal == nil { history.redo = [] }
-    history.push(entry, on: reversal?.stack.other ?? .undo)
+    history.push(
+      entry, on: reversal?.stack.other ?? .undo, keeping: settings.undoMaximum)
   }
 
   /// Notes an edit: the inverse is another now, and what was coalesced is one change. An undo that
@@ -164,7 +165,7 @@ extension Outbox {
     let entry = Entry(
       pending.ticket, name: pending.change.name, next: inverse, undone: pending.ticket,
       version: version)
-    history.push(entry, on: .undo)
+    history.push(entry, on: .undo, keeping: settings.undoMaximum)
     guard let former else { return }
     // It keeps its place.
     history.undo[history.undo.count - 1].place = former.place

@@ -22,6 +22,8 @@ public struct OutboxSettings: Hashable, Sendable {
   package var resendCap = TimeSpan.minutes(10)
   /// How many discards are remembered as such (``Outbox/state(of:)``).
   package var discardsRemembered = 100
+  /// The most changes that can be undone, and the most that can be redone. The oldest is forgotten.
+  package var undoMaximum = 100
 
   /// Creates the defaults, which suit most apps.
   @inlinable

@@ -20,9 +20,6 @@ struct UndoHistory<Change: Mutation>: Sendable {
   /// The keys of saved rows that cannot be read. The next step removes them.
   @usableFromInline var strays: [[UInt8]] = []
 
-  /// The most entries of one stack. The oldest is forgotten.
-  static var maximum: Int { 100 }
-
   /// A change that can be taken back.
   @usableFromInline
   struct Entry: Sendable {
@@ -69,11 +66,12 @@ struct UndoHistory<Change: Mutation>: Sendable {
     set { if stack == .undo { undo = newValue } else { redo = newValue } }
   }
 
-  mutating func push(_ entry: Entry, on stack: UndoStack) {
+  /// Adds an entry. If the stack has more than `maximum` then, the oldest is forgotten.
+  mutating func push(_ entry: Entry, on stack: UndoStack, keeping maximum: Int) {
     var entry = entry
     entry.place = max(undo.last?.place ?? 0, redo.last?.place ?? 0) + 1
     self[stack].append(entry)
-    if self[stack].count > UndoHistory.maximum { self[stack].removeFirst() }
+    if self[stack].count > maximum { self[stack].removeFirst() }
   }
 
   /// Forgets what would undo these changes: they will never have an effect.
