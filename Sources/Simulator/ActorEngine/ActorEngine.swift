@@ -101,18 +101,21 @@
 
     /// Checks between two steps that a driver does exactly what its client has asked for.
     private func judgeOperations(of client: Int) {
-      guard incarnations[client] != nil, !executor.isStuck else { return }
+      guard let incarnation = incarnations[client], !executor.isStuck else { return }
       let body = world.clients[client].body
       let asked = calls.awaited(by: client) + pushes.awaited(by: client) + pages.awaited(by: client)
       if asked != body.requestsOut {
         world.checker.report(
           .ownership, client, world.now, "requests out: \(body.requestsOut)", "\(asked), \(body)")
       }
-      if let incarnation = incarnations[client], asked == 0,
-        !sleepers.contains(where: { $0.client == client }),
-        body.status == .halted(.stopped), !incarnation.awaitsStart, incarnation.runs > 0,
-        incarnation.load == nil,
-        incarnation.save == nil, incarnation.read == nil,
+      let isStopped = body.status == .halted(.stopped)
+      if !isStopped, !incarnation.awaitsStart, incarnation.usesStore != body.awaitsStore {
+        world.checker.report(
+          .ownership, client, world.now, "a client waits for its store while that is at work",
+          "\(incarnation.usesStore ? "at work" : "idle"), \(body)")
+      }
+      if asked == 0, !sleepers.contains(where: { $0.client == client }), isStopped,
+        !incarnation.awaitsStart, incarnation.runs > 0, !incarnation.usesStore,
         !calls.contains(where: { $0.client == client }),
         !pushes.contains(where: { $0.client == client }),
         !pages.contains(where: { $0.client == client })
@@ -121,7 +124,7 @@
           .ownership, client, world.now, "run() returns once nothing is going on", "\(body)")
       }
       let armed = body.timersArmed
-      let shared = incarnations[client]?.sharedMoments ?? []
+      let shared = incarnation.sharedMoments
       var running = 0
       var unclear = 0
       for sleeper in sleepers where sleeper.client == client {

@@ -28,6 +28,8 @@
     var unreadable: DatedReplica<App.Model, App.Server.Place>?
     var read: CheckedContinuation<[RowAnswer]?, Never>?
     var save: CheckedContinuation<Bool, Never>?
+    /// Whether the store is at work.
+    var usesStore: Bool { load != nil || read != nil || save != nil }
     /// The state that a store of rows was asked to save.
     var saving: DatedReplica<App.Model, App.Server.Place>?
 

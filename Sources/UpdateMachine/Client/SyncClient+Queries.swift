@@ -115,6 +115,9 @@ extension SyncClient {
       + (planner.retry.timer == nil ? 0 : 1) + (_local?.outbox.sending.retry.timer == nil ? 0 : 1)
   }
 
+  /// Whether the store was asked for something that it has not answered.
+  package var awaitsStore: Bool { storage.out != nil }
+
   /// How many requests are out, without those whose answers wait for rows.
   package var requestsOut: Int {
     var count = planner.fetchesOut - waitingPages.count { planner.isOut($0.id) }
