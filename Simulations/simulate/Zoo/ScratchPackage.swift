@@ -194,15 +194,16 @@ struct ScratchPackage {
   /// Finds what the compiler refuses in some targets of the copy, without optimising them.
   func check(_ targets: [String]) throws(Unbuildable) {
     for target in targets {
-      try build(["--configuration", "debug", "--target", target, "--disable-index-store"])
+      try build(["--configuration", "debug", "--target", target])
     }
   }
 
   private func build(_ words: [String]) throws(Unbuildable) {
-    let folders = [
+    let options = [
       "--package-path", copy.path, "--scratch-path", copy.appending(path: ".build").path,
+      "--disable-index-store", "-debug-info-format", "none",
     ]
-    let end = ChildProcess("/usr/bin/env", ["swift", "build"] + words + folders).run()
+    let end = ChildProcess("/usr/bin/env", ["swift", "build"] + words + options).run()
     if end.succeeded { return }
     let complaints = end.output.split(separator: "\n").filter { $0.contains("error:") }
     let shown = complaints.isEmpty ? end.output.split(separator: "\n").suffix(20) : complaints[...]
