@@ -165,8 +165,7 @@ package struct EtcdServer: CommitLoggingServer {
     }
   }
 
-  /// As a source classifies it.
-  /// Answers a request that the cluster has not. A cluster that keeps its contract says nothing
+  /// Answers a request that the cluster has not, as a source would. A cluster that keeps its contract says nothing
   /// that cannot be read, and knows its own history.
   mutating func reply(to trouble: EtcdTrouble, at finger: EtcdFinger? = nil) -> Reply {
     if cluster.breachCount == 0 {

@@ -92,6 +92,7 @@ enum Child {
     while !finishes.isRaised {
       for _ in 0..<(chance.below(20) == 0 ? 10 : 1) {
         guard let view = await machine.state.view else { break }
+        defer { number += 1 }
         let mark = Step.Mark(client: orders.client, number: number)
         let step: Step =
           if onlyWrites {
@@ -111,7 +112,6 @@ enum Child {
           line.tell(.unmade(number))
           if error == .full { break }
         }
-        number += 1
       }
       try await sleep(20 + chance.below(160))
     }

@@ -9,7 +9,7 @@ enum Soak {
     Starts real members of etcd on this computer, and eight clients, each a process with all its
     state in an SQLite file. The clients change things throughout, and are killed (SIGKILL) at
     random. Meanwhile members are killed or ended and started again, stopped for longer than an election
-    takes, and lose their history; with three or more, the leader is killed, most or all of them
+    takes, and throw old history away; with three or more, the leader is killed, most or all of them
     are, and one loses its disk and joins anew. In the end each change that was on a client's disk
     must be in the cluster once, after those that its client made before, or its user was told that
     it has no effect; all clients must hold what the cluster holds; and no state may have been shown

@@ -71,7 +71,7 @@ struct Options: Equatable {
                         others have changed since stays as it is
       watch             prints the list whenever it changes
 
-    Options
+    Options, before the command. After -- all are words of the command
       --cluster URLS    the members' addresses, with commas between them: https, or http to this
                         computer. If one does not answer, the next is asked
       --user NAME       a user of the cluster. The password is read from the environment,
@@ -94,7 +94,7 @@ struct Options: Equatable {
   /// Parses the arguments after the program's name.
   init(_ words: [String]) throws(Misuse) {
     var rest = words[...]
-    while let word = rest.first, word.hasPrefix("-") {
+    while let word = rest.first, word.hasPrefix("-"), word != "--" {
       rest.removeFirst()
       if word == "--help" || word == "-h" {
         wantsHelp = true
@@ -106,11 +106,13 @@ struct Options: Equatable {
       }
       try take(word, value)
     }
+    if rest.first == "--" {
+      rest.removeFirst()
+    } else if let late = rest.first(where: Options.names.contains) {
+      throw Misuse("options come before the command: \(late). After -- all are words")
+    }
     guard !cluster.isEmpty else {
       throw Misuse("no cluster given: use --cluster http://127.0.0.1:2379")
-    }
-    if let late = rest.first(where: Options.names.contains) {
-      throw Misuse("options come before the command: \(late)")
     }
     if !rest.isEmpty { command = try Command(Array(rest)) }
   }

@@ -258,12 +258,15 @@ actor Todo {
     }
     switch outcome {
     case .queued(let ticket):
-      let title = await title(of: ticket, before: state)
-      output.print([Rows.plain("\(word): \(name ?? "") \(title)")])
+      let words = [word + ":", name, await title(of: ticket, before: state)]
+      output.print([Rows.plain(words.compactMap(\.self).joined(separator: " "))])
       return ticket
     case .discarded(let ticket):
-      let title = await title(of: ticket, before: state)
-      output.print([Rows.plain("\(word): \(name ?? "") \(title), which had not been sent")])
+      let words = [word + ":", name, await title(of: ticket, before: state)]
+      let had = state.pending.contains { $0.ticket == ticket } ? "not been sent" : "no effect"
+      output.print([
+        Rows.plain(words.compactMap(\.self).joined(separator: " ") + ", which had \(had)")
+      ])
       return ticket
     case .outdated: throw Misuse("it cannot be \(word): somebody has changed it since")
     case .undecided: throw Misuse("it cannot be \(word) yet: it is on its way")
@@ -271,12 +274,14 @@ actor Todo {
     }
   }
 
-  /// The title of the item that a change is about, which is there before it or after.
-  private func title(of ticket: MutationTicket, before: Machine.State) async -> String {
+  /// The title of the item that a change is about, which is there before it or after; `nil`: the
+  /// cluster has confirmed the change already, or nobody has the item any more.
+  private func title(of ticket: MutationTicket, before: Machine.State) async -> String? {
     let after = await machine.state
-    let pending = (before.pending + after.pending).first { $0.ticket == ticket }
-    guard let key = pending?.change.key else { return "" }
-    return (Item(before.view?[key]) ?? Item(after.view?[key]))?.title ?? ""
+    let pending = (before.pending + after.pending).first { $0.ticket == ticket }?.change
+    let change = pending ?? before.setAside.first { $0.ticket == ticket }?.change
+    guard let key = change?.key else { return nil }
+    return (Item(before.view?[key]) ?? Item(after.view?[key]))?.title
   }
 
   /// Gives up changes that have no effect, and says so.

@@ -26,9 +26,12 @@ import Testing
   }
 
   @Test func `tests that use sockets have names that select them`() {
+    let sockets = ["Ada" + ".serve", "EtcdProcess" + ".serving", "try LoopbackServer" + "("]
+    let suites = ["Tests/ZulipSyncTests/", "Tests/EtcdSyncTests/", "Tests/HTTPSyncTests/"]
     let offences = repository.swift.filter { file in
-      file.path.hasPrefix("Tests/ZulipSyncTests/")
-        && !file.lines(containing: "Ada" + ".serve").isEmpty
+      suites.contains(where: file.path.hasPrefix)
+        && !file.lines(containing: "@Suite").isEmpty
+        && sockets.contains { !file.lines(containing: $0).isEmpty }
         && file.lines(containing: "OverHTTPTests {").isEmpty
     }
     #expect(offences.map(\.path) == [])

@@ -7,7 +7,7 @@ import Testing
 /// The cluster as a value answers what a real etcd was recorded to answer.
 @Suite struct ClusterTests {
   /// The recorded conversations, played from the first to the last. Between them happens what
-  /// `Tests/Etcd/record.py` has done to the real ones.
+  /// `Tests/EtcdSyncTests/record.py` has done to the real ones.
   @Test func `it answers every recorded question alike`() throws {
     let recording = try Recording()
     var played = Played()

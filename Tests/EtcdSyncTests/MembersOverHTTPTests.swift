@@ -190,6 +190,28 @@ import Testing
     }
   }
 
+  @Test func `a token appears in no text`() async throws {
+    let login = EtcdLogin(user: "ada-who", password: "s3cret")
+    let member: LoopbackServer.Answer = { request in
+      guard request.path == "/v3/auth/authenticate" else {
+        return request.headers["Authorization"] == "t0ken.19"
+          ? MembersOverHTTPTests.check() : .text("", status: 500)
+      }
+      return .json("{\"header\":\(MembersOverHTTPTests.header),\"token\":\"t0ken.19\"}")
+    }
+    try await MembersOverHTTPTests.members([member], login: login) { source, _ in
+      let batch = try await MembersOverHTTPTests.batch(source)
+      var texts = ["\(batch)"]
+      for value in [source, source.connection] as [Any] {
+        var dumped = ""
+        dump(value, to: &dumped)
+        texts += [dumped, String(describing: value), String(reflecting: value)]
+      }
+      let secrets = ["t0ken", "s3cret", "ada-who"]
+      #expect(texts.filter { text in secrets.contains { text.contains($0) } } == [])
+    }
+  }
+
   // MARK: Watches
 
   /// Answers a watch with some messages, and each question with an answer.

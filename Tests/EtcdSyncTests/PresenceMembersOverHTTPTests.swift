@@ -18,12 +18,12 @@ import UpdateMachine
       asked.append("\(member) \(request.segments.last ?? "")")
     }
 
-    func broken() {
+    func breakMembers() {
       isBroken = true
       asked = []
     }
 
-    func waits(for question: String) async throws {
+    func wait(for question: String) async throws {
       let clock = SystemClock()
       let start = clock.now
       while !asked.contains(question) {
@@ -64,11 +64,11 @@ import UpdateMachine
     let members = (1...3).map { PresenceMembersOverHTTPTests.member($0, questions) }
     try await MembersOverHTTPTests.members(members) { source, _ in
       let present = Task { try await source.present(as: "here", value: "Ann") }
-      try await questions.waits(for: "1 txn")
+      try await questions.wait(for: "1 txn")
       let clock = SystemClock()
       // The answer arrives, and the client rests.
       try await clock.sleep(until: clock.now + .milliseconds(200))
-      await questions.broken()
+      await questions.breakMembers()
       let start = clock.now
       present.cancel()
       try await present.value

@@ -230,7 +230,9 @@ import UpdateMachine
         == .rest(from: .milliseconds(250), to: .milliseconds(500)))
   }
 
-  @Test func `no wait and no question takes as long as the lease lives`() throws {
+  @Test func `no wait, and no question over two seconds, takes more than a third of a lease`()
+    throws
+  {
     for (seconds, longest) in [(3, 1), (30, 10), (90, 30), (86_400, 30)] as [(Int64, Int64)] {
       var presence = EtcdPresence(key: PresenceTests.key, value: [], timeToLive: seconds)
       #expect(presence.patience == .seconds(max(longest, 2)))

@@ -21,9 +21,9 @@ struct Recording: Sendable {
 
   let exchanges: [Exchange]
 
-  init() throws {
-    let file = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "Recorded.jsonl")
+  static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+
+  init(at file: URL = folder.appending(path: "Recorded.jsonl")) throws {
     exchanges = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map {
       try JSONDecoder().decode(Exchange.self, from: Data($0.utf8))
     }

@@ -32,9 +32,15 @@ func shop(at members: [String], show: (String) -> Void) async throws {
     let isCurrent = state.freshness.claim == .connected
     show(isCurrent ? "up to date" : "not connected")
     for (thing, entry) in list { show("\(thing): \(entry.text ?? "")") }
-    if let wanted = list.first(where: { $0.entry.text == "wanted" }) {
-      // Without a connection it waits. It throws if the mutator does.
-      _ = try await machine.mutate(.buy("\(wanted.key)"))
+    // Others may have bought it by the time that the change arrives. Then it is set aside.
+    for late in state.setAside { _ = await machine.discard(late.ticket) }
+    if let wanted = list.first(where: { $0.entry.text == "wanted" })?.key.text {
+      do throws(MutationError<ChangeRefusal>) {
+        // Shown at once, and sent when there is a connection.
+        _ = try await machine.mutate(.buy(wanted))
+      } catch {
+        show("\(wanted): \(error)")  // Somebody was faster: a newer state is on its way.
+      }
     } else if isCurrent, state.pending.isEmpty {
       break
     }

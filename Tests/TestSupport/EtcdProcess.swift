@@ -67,11 +67,12 @@ package final class EtcdProcess: @unchecked Sendable {
     FileManager.default.temporaryDirectory.appending(path: "etcd-\(UUID().uuidString)")
   }
 
-  /// A port that no other test of this process has, between 20,000 and 31,999: a system hands out
-  /// only higher ones by itself. If another program listens there, etcd does not start.
+  /// A port that no other test of this process has, between 24,000 and 31,999: a system hands out
+  /// only higher ones by itself, and recordings are made at lower ones. If another program listens
+  /// there, etcd does not start.
   private static func newPort() -> UInt16 {
     let process = Int(ProcessInfo.processInfo.processIdentifier)
-    return UInt16(20_000 + process % 60 * 200 + ports.next() % 200)
+    return UInt16(24_000 + process % 40 * 200 + ports.next() % 200)
   }
 
   private static let ports = PortNumbers()

@@ -81,11 +81,17 @@ import UpdateMachine
       [], ["list"], ["--cluster", "x", "frob"], ["--cluster", "x", "add"], ["--cluster"],
       ["--cluster", "x", "undo", "it"], ["--cluster", "x", "--list", "a/b"],
       ["--cluster", "x", "--wait", "-1"], ["--cluster", "x", "--frob", "1"],
-      ["--cluster", "x", "--name", " "], ["--cluster", "x", "add", "milk", "--name", "Ada"],
+      ["--cluster", "x", "--name", " "],
       ["--cluster", "x", "--name", String(repeating: "a", count: 41)],
     ] {
       #expect(throws: Misuse.self, "\(words)") { try Options(words) }
     }
+    for words in [["list", "--cluster", "x"], ["--cluster", "x", "add", "milk", "--name", "Ada"]] {
+      let error = #expect(throws: Misuse.self) { try Options(words) }
+      #expect(error?.words.hasPrefix("options come before the command: --") == true)
+    }
+    let literal = try Options(["--cluster", "x", "--", "add", "fix", "--list", "bug"])
+    #expect(literal.command == .add("fix --list bug"))
     #expect(Options.help.split(separator: "\n").allSatisfy { $0.count <= 100 })
   }
 

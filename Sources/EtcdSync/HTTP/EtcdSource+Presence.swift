@@ -9,8 +9,9 @@ extension EtcdSource {
   /// It is a key with a lease of etcd. The library renews the lease three times in its time to
   /// live. If the app is killed or suspended, or its network is away, the key goes when that time
   /// has passed, not before: a cluster that is started again lets it live as long anew. It comes
-  /// back when the cluster can be asked again, after at most a third of the time for each member
-  /// that is silent, and another third.
+  /// back when the cluster can be asked again: after a third of the time at most, and another
+  /// third, or two seconds if that is more, for each question that a silent member leaves
+  /// unanswered.
   ///
   /// A presence is not a change: it does not go through the outbox, is not undone, and no order
   /// with changes is promised. It follows the history that this call has seen first; if all members
@@ -111,20 +112,23 @@ extension EtcdSource {
   private func takeBack(_ presence: EtcdPresence) async {
     guard presence.lease != 0 else { return }
     let clock = SystemClock()
-    let share = TimeSpan.milliseconds(
-      connection.settings.memberDeadline.milliseconds / Int64(connection.members.count))
+    let end = clock.now + connection.settings.memberDeadline
     // A task of its own, because this one is cancelled. It ends: each member has a deadline.
     let revoking = Task {
+      var membersLeft = Int64(connection.members.count)
       do throws(EtcdFailure) {
         try await connection.first { (member, _) throws(EtcdFailure) in
-          let end = clock.now + share
+          // One that fails at once leaves its time to the others.
+          let share = TimeSpan.milliseconds((end - clock.now).milliseconds / membersLeft)
+          let due = clock.now + share
+          membersLeft -= 1
           // A lease of this number in another history is not ours.
           let range = EtcdRangeRequest(EtcdSpan(key: presence.key))
           let answer = try await look(range, at: member, within: share)
           guard presence.knows(answer.header) else { throw .foreign }
           let request = EtcdLeaseRequest.revoke(presence.lease)
           _ = try await connection.ask(
-            member, request.path, request.json, within: end - clock.now)
+            member, request.path, request.json, within: due - clock.now)
         }
       } catch {
         // The lease ends by itself, when its time to live has passed.

@@ -137,7 +137,7 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
 }
 
 extension OutboxSettings {
-  /// Settings with bounds that a user of a world meets.
+  /// Settings with bounds that a user of a world meets: of one push, and of what can be undone.
   static var ofWorlds: OutboxSettings {
     var settings = OutboxSettings()
     settings.batchMaximum = 4

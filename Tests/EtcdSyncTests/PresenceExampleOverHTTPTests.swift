@@ -7,7 +7,7 @@ import UpdateMachine
 @Suite(
   .enabled(if: EtcdProcess.isThere, "etcd is not installed (Debian: etcd-server)"),
   .timeLimit(.minutes(2)))
-struct PresenceExampleTests {
+struct PresenceExampleOverHTTPTests {
   @Test func `each who is here is in the others' model`() async throws {
     try await EtcdProcess.serving { etcd in
       let cluster = try EtcdConnection(to: [etcd.address])

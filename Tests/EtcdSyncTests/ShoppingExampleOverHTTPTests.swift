@@ -8,7 +8,7 @@ import UpdateMachine
 @Suite(
   .enabled(if: EtcdProcess.isThere, "etcd is not installed (Debian: etcd-server)"),
   .timeLimit(.minutes(2)))
-struct ShoppingExampleTests {
+struct ShoppingExampleOverHTTPTests {
   @Test func `what one adds another buys`() async throws {
     try await EtcdProcess.serving { etcd in
       let cluster = try EtcdConnection(to: [etcd.address])
@@ -16,7 +16,10 @@ struct ShoppingExampleTests {
       let machine = UpdateMachine(source: source)
       async let following: Void = machine.run()
       for await state in await machine.states() where state.view != nil { break }
-      for thing in ["milk", "bread"] { _ = try await machine.mutate(.add(thing)) }
+      for thing in ["milk", "bread"] {
+        let ticket = try await machine.mutate(.add(thing)).ticket
+        _ = await machine.acknowledged(ticket)
+      }
       var lines: [String] = []
       try await shop(at: [etcd.address]) { lines.append($0) }
       #expect(lines.contains("milk: wanted"), "\(lines)")
