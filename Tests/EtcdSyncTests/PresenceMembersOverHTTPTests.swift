@@ -33,15 +33,18 @@ import UpdateMachine
     }
   }
 
-  /// A member that grants, renews and writes, as etcd does.
+  /// A member that grants, renews and writes, as etcd does, and where nothing else happens.
   static func answer(_ request: LoopbackServer.Request) throws -> Response {
+    let name: String
     switch request.path {
-    case "/v3/lease/grant": try MembersOverHTTPTests.recorded("lease: granted")
-    case "/v3/lease/keepalive": try MembersOverHTTPTests.recorded("lease: renewed")
-    case "/v3/lease/revoke": try MembersOverHTTPTests.recorded("lease: revoked")
-    case "/v3/kv/txn": try MembersOverHTTPTests.recorded("lease: written")
-    default: .json("{\"header\":\(MembersOverHTTPTests.header)}")
+    case "/v3/lease/grant": name = "lease: granted"
+    case "/v3/lease/keepalive": name = "lease: renewed"
+    case "/v3/lease/revoke": name = "lease: revoked"
+    case "/v3/kv/txn": name = "lease: written"
+    default: return .json("{\"header\":\(MembersOverHTTPTests.header)}")
     }
+    let recorded = try MembersOverHTTPTests.recorded(name)
+    return .json(recorded.text.replacing("\"revision\":\"2\"", with: "\"revision\":\"4\""))
   }
 
   static func member(_ number: Int, _ questions: Questions) -> LoopbackServer.Answer {
@@ -67,7 +70,7 @@ import UpdateMachine
       try await questions.wait(for: "1 txn")
       let clock = SystemClock()
       // The answer arrives, and the client rests.
-      try await clock.sleep(until: clock.now + .milliseconds(200))
+      try await clock.sleep(until: clock.now + .seconds(1))
       await questions.breakMembers()
       let start = clock.now
       present.cancel()
