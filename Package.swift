@@ -102,7 +102,9 @@ let package = Package(
       path: "Simulations/crash", swiftSettings: strict),
     .executableTarget(
       name: "soak",
-      dependencies: ["CAllocations", "UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore"],
+      dependencies: [
+        "CAllocations", "UpdateMachine", "SyncProtocols", "EtcdSync", "SQLiteStore", "Simulator",
+      ],
       path: "Simulations/soak", swiftSettings: strict),
     .target(name: "CAllocations", path: "Simulations/Benchmarks/CAllocations"),
     .executableTarget(

@@ -43,28 +43,33 @@ enum Child {
     let source = try EtcdSource(
       connection, prefix: Step.prefix, for: Model.self,
       cadence: orders.client % 2 == 0 ? .waits : .pushed)
+    let witness = Witness(orders.client)
     let machine = Machine(
-      source: ToldSource(source: source, line: line), store: file.store(named: "view"),
-      settings: Limits.machine,
+      source: ToldSource(source: source, line: line),
+      replicas: RowStore(file.store(named: "view")), settings: Limits.machine,
       reporter: { report in
         switch report {
         case .failure(.rejected(RejectionCode("TAKEN"))): break
-        case .failure(.rejected(RejectionCode("OTHER_HISTORY"))): line.tell(.otherHistory)
+        case .failure(.rejected(RejectionCode("OTHER_HISTORY"))):
+          witness.noteOtherHistory()
+          line.tell(.otherHistory)
         default: line.tell(.wrong(report.description))
         }
-      })
+      },
+      tap: { _, _, client, _ in witness.look(at: client) })
     let finishes = Flag()
     Thread.detachNewThread {
       while let word = readLine() { if word == "finish" { finishes.raise() } }
       exit(0)  // The parent is gone.
     }
     async let following: Void = machine.run()
-    async let discarding: Void = discardRefused(machine, line)
+    async let discarding: Void = discardRefused(machine, line, witness)
+    async let judging: Void = judge(witness, line)
     async let watching: Void = tellFreshness(machine, line)
     async let staying: Void = Presence.stay(connection, orders, line)
     try await work(machine, line, orders, until: finishes)
     try await becomeLevel(machine, line)
-    _ = await (following, discarding, watching, staying)
+    _ = await (following, discarding, judging, watching, staying)
   }
 
   /// Ends this process soon after its parent.
@@ -118,13 +123,24 @@ enum Child {
   }
 
   /// Tells of changes that are set aside, and discards them. Otherwise they would stay for ever.
-  private static func discardRefused(_ machine: Machine, _ line: ReportLine) async {
+  private static func discardRefused(
+    _ machine: Machine, _ line: ReportLine, _ witness: Witness
+  ) async {
     for await state in await machine.states() {
       for refused in state.setAside {
         let number = refused.change.mark.number
         line.tell(.setAside(number, isClaim: refused.change.name == "claim"))
+        witness.noteDiscarded(refused.ticket)
         if await machine.discard(refused.ticket) { line.tell(.discarded(number)) }
       }
+    }
+  }
+
+  /// Judges the client twice a second by the simulator's oracles.
+  private static func judge(_ witness: Witness, _ line: ReportLine) async {
+    while (try? await sleep(500)) != nil {
+      if let objection = witness.objection() { return line.tell(.wrong(objection)) }
+      line.tell(.judged)
     }
   }
 

@@ -56,6 +56,7 @@ final class Ledger: @unchecked Sendable {
       case .shows(let beat, let moment): judge(beat, shownAt: moment, by: client)
       case .registered: tally.registers += 1
       case .otherHistory: tally.otherHistories += 1
+      case .judged: tally.judged += 1
       case .level(let sum): clients[client].level = sum
       case .wrong(let text): tally.wrong.append("client \(client): \(text)")
       }
@@ -122,6 +123,8 @@ struct Tally: Encodable {
   var otherHistories = 0
   /// States that were shown as up to date and were looked at.
   var reads = 0
+  /// How often the simulator's oracles judged a client while it ran.
+  var judged = 0
   /// How old the oldest of them was.
   var stalestMilliseconds: Int64 = 0
   /// How old it may be.

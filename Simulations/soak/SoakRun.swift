@@ -72,6 +72,7 @@ final class SoakRun: Sendable {
     if tally.registers <= tally.clients {
       tally.wrong.append("nobody has noticed that history was thrown away")
     }
+    if tally.judged == 0 { tally.wrong.append("no oracle has looked at a client") }
     if tally.reads == 0 { tally.wrong.append("no state was looked at") }
     if (tally.otherHistories > 0) != (tally.restores > 0) {
       tally.wrong.append(

@@ -14,7 +14,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
 
   package var client: ClientID?
   package var formerNames: [ClientID] = []
-  private(set) var made: [Made] = []
+  package private(set) var made: [Made] = []
   /// Marks that may be left any number of times: an older outbox came back, or the user tried again
   /// what may have been made.
   package private(set) var doubtful: [Mark] = []
@@ -25,7 +25,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
 
   /// One change.
   package struct Made: Sendable {
-    let ticket: MutationTicket
+    package let ticket: MutationTicket
     package var change: Change
     /// The marks of what the user's edits replaced: the server never had them.
     var former: [Mark] = []
@@ -49,7 +49,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   // MARK: What the user does
 
   /// - Parameter confirmed: the last mutation that a server which counts has confirmed.
-  mutating func note(
+  package mutating func note(
     _ ticket: MutationTicket, _ change: Change, confirmed: MutationID = .none
   ) {
     made.append(Made(ticket: ticket, change: change))
@@ -102,7 +102,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
   }
 
   /// - Parameter isCertain: whether it has never left.
-  mutating func discard(_ tickets: TicketSet, isCertain: Bool) {
+  package mutating func discard(_ tickets: TicketSet, isCertain: Bool) {
     for made in made where tickets.contains(made.ticket) {
       if let undone = made.takesBack { setUndone(undone, false) }
     }
@@ -114,7 +114,7 @@ package struct ChangeBook<Change: MarkedChange>: OutboxBook {
 
   mutating func noteRetry(_ tickets: TicketSet) { change(tickets) { $0.sends += 1 } }
 
-  mutating func doubt(_ tickets: TicketSet) {
+  package mutating func doubt(_ tickets: TicketSet) {
     for made in made where tickets.contains(made.ticket) { doubtful += made.change.marks }
   }
 

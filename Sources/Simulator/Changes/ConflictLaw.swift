@@ -1,4 +1,4 @@
-internal import UpdateMachine
+package import UpdateMachine
 
 // Changes: the room of what users change, whatever the protocol: what they do with an outbox, what
 // they know of it, and the one oracle of what becomes of their changes. A protocol brings its law.
@@ -53,9 +53,9 @@ extension ConflictLaw {
 /// Oracle H: what a user has made is pending, set aside, overruled by the law, or confirmed, and
 /// the view shows it so. The server makes nothing that no user has made, nothing too often, and
 /// nothing in another order than the law's.
-enum ChangeOracle {
+package enum ChangeOracle {
   /// - Parameter book: notes what has become of the changes.
-  static func objection<Law: ConflictLaw>(
+  package static func objection<Law: ConflictLaw>(
     _ law: Law, _ outbox: Outbox<Law.Change>, _ book: inout ChangeBook<Law.Change>
   ) -> UserObjection? {
     law.objectionToView(book) ?? law.objectionToServer(book) ?? objectionToNews(law, outbox, &book)
