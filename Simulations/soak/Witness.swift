@@ -25,6 +25,8 @@ final class Witness: Sendable {
     var newest = MutationTicket(0)
     /// The number of the first change in the book; `nil`: there is none.
     var first: Int?
+    /// The newest change of which it is not known what another history has made of it.
+    var doubtful = MutationTicket(0)
   }
 
   private let number: Int
@@ -54,6 +56,7 @@ final class Witness: Sendable {
   /// Notes that the cluster has another history: what became of the changes so far is not known.
   func noteOtherHistory() {
     known.withLock { known in
+      known.doubtful = known.newest
       for made in known.book.made { known.book.doubt(TicketSet(made.ticket)) }
     }
   }
@@ -66,7 +69,8 @@ final class Witness: Sendable {
       guard let first = known.first, let model = client.model, let local = client.local else {
         return nil
       }
-      let law = StepLaw(client: number, first: first, model: model, local: local)
+      let law = StepLaw(
+        client: number, first: first, doubtful: known.doubtful, model: model, local: local)
       return ChangeOracle.objection(law, local.outbox, &known.book).map { objection in
         "oracle \(objection.oracle): expected \(objection.expected), found \(objection.found)"
       }
@@ -82,6 +86,8 @@ private struct StepLaw: ConflictLaw {
   let client: Int
   /// The number of the first change that the book knows.
   let first: Int
+  /// The newest change that may be lost with another history.
+  let doubtful: MutationTicket
   let local: LocalChanges<Step>
   private let model: Child.Model
   /// The marks of this client in the confirmed state, in the order in which they were left.
@@ -89,9 +95,13 @@ private struct StepLaw: ConflictLaw {
   /// The number that this client has written last.
   private let written: Int
 
-  init(client: Int, first: Int, model: Child.Model, local: LocalChanges<Step>) {
+  init(
+    client: Int, first: Int, doubtful: MutationTicket, model: Child.Model,
+    local: LocalChanges<Step>
+  ) {
     self.client = client
     self.first = first
+    self.doubtful = doubtful
     self.model = model
     self.local = local
     var found: [(mark: Step.Mark, revision: Int64)] = []
@@ -141,7 +151,9 @@ private struct StepLaw: ConflictLaw {
   var order: [Step.Mark]? { marks.filter { $0.number >= first } }
 
   func isConfirmed(_ made: Made, _ book: Book) -> Bool {
-    if case .write(let mark) = made.change { return written >= mark.number }
+    if case .write(let mark) = made.change {
+      return written >= mark.number || made.ticket <= doubtful
+    }
     return made.change.marks.allSatisfy { marks.contains($0) }
   }
 }
