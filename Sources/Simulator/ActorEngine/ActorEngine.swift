@@ -111,7 +111,8 @@
       let isStopped = body.status == .halted(.stopped)
       if !isStopped, !incarnation.awaitsStart, incarnation.usesStore != body.awaitsStore {
         world.checker.report(
-          .ownership, client, world.now, "a client waits for its store exactly while that is at work",
+          .ownership, client, world.now,
+          "a client waits for its store while that is at work, and only then",
           "\(incarnation.usesStore ? "at work" : "idle"), \(body)")
       }
       if asked == 0, !sleepers.contains(where: { $0.client == client }), isStopped,
