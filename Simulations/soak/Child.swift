@@ -136,9 +136,9 @@ enum Child {
     }
   }
 
-  /// Judges the client twice a second by the simulator's oracles.
+  /// Judges the client once a second by the simulator's oracles.
   private static func judge(_ witness: Witness, _ line: ReportLine) async {
-    while (try? await sleep(500)) != nil {
+    while (try? await sleep(1000)) != nil {
       if let objection = witness.objection() { return line.tell(.wrong(objection)) }
       line.tell(.judged)
     }
@@ -157,12 +157,26 @@ enum Child {
 
   /// Tells what it holds whenever nothing is pending, until the parent kills it.
   private static func becomeLevel(_ machine: Machine, _ line: ReportLine) async throws {
+    var summed: (entries: VersionedMap<EtcdKey, EtcdEntry>, sum: UInt64)?
+    var waits = 0
     while true {
       let state = await machine.state
       if state.freshness.claim == .connected, let model = state.model, state.pending.isEmpty,
         state.setAside.isEmpty, state.uncertain.isEmpty
       {
-        line.tell(.level(ContentSum(model.entries).value))
+        if summed?.entries.isIdentical(to: model.entries) != true {
+          summed = (model.entries, ContentSum(model.entries).value)
+        }
+        if let sum = summed?.sum { line.tell(.level(sum)) }
+        waits = 0
+      } else {
+        waits += 1
+        if waits % 25 == 0 {
+          line.tell(
+            .waits(
+              "\(state.freshness.claim) for \(waits / 5) s, \(state.pending.count) pending, "
+                + "\(state.setAside.count) set aside, \(state.uncertain.count) uncertain"))
+        }
       }
       try await sleep(200)
     }

@@ -26,6 +26,8 @@ final class Ledger: @unchecked Sendable {
     var discarded: Set<Int> = []
     /// What it holds, if nothing was pending when it told so last.
     var level: UInt64?
+    /// What kept it from being level, as it told last; empty: nothing.
+    var waits = ""
   }
 
   var sums: [UInt64?] { lock.withLock { clients.map(\.level) } }
@@ -56,6 +58,7 @@ final class Ledger: @unchecked Sendable {
       case .shows(let beat, let moment): judge(beat, shownAt: moment, by: client)
       case .registered: tally.registers += 1
       case .otherHistory: tally.otherHistories += 1
+      case .waits(let words): clients[client].waits = words
       case .judged: tally.judged += 1
       case .level(let sum): clients[client].level = sum
       case .wrong(let text): tally.wrong.append("client \(client): \(text)")

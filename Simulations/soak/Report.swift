@@ -21,6 +21,8 @@ enum Report: Equatable {
   case otherHistory
   /// Nothing is pending, and this is the sum of what it holds.
   case level(UInt64)
+  /// What keeps it from being level, in words, after some seconds.
+  case waits(String)
   /// The simulator's oracles have nothing against it.
   case judged
   /// Something that must never happen.
@@ -37,6 +39,7 @@ enum Report: Equatable {
     case .registered: "registered"
     case .otherHistory: "other"
     case .level(let sum): "level \(sum)"
+    case .waits(let text): "waits \(text)"
     case .judged: "judged"
     case .wrong(let text): "wrong \(text.split(whereSeparator: \.isNewline).joined(separator: " "))"
     }
@@ -62,6 +65,7 @@ enum Report: Equatable {
     case ("level", _):
       guard words.count == 2, let sum = UInt64(words[1]) else { return nil }
       self = .level(sum)
+    case ("waits", _): self = .waits(String(line.dropFirst("waits ".count)))
     case ("judged", _): self = .judged
     case ("wrong", _): self = .wrong(String(line.dropFirst("wrong ".count)))
     default: return nil

@@ -60,7 +60,10 @@ final class SoakRun: Sendable {
   /// Says in words what the figures show.
   private func complete(_ tally: inout Tally) {
     if tally.converged < tally.clients {
-      tally.wrong.append("\(tally.clients - tally.converged) clients differ from the cluster")
+      let waits = ledger.accounts.enumerated().filter { !$0.element.waits.isEmpty }
+        .map { "; client \($0.offset): \($0.element.waits)" }.joined()
+      tally.wrong.append(
+        "\(tally.clients - tally.converged) clients differ from the cluster" + waits)
     }
     if tally.doubled > 0 { tally.wrong.append("\(tally.doubled) changes were made twice") }
     if tally.contradicted > 0 {

@@ -27,6 +27,15 @@ final class Witness: Sendable {
     var first: Int?
     /// The newest change of which it is not known what another history has made of it.
     var doubtful = MutationTicket(0)
+    /// What was judged last.
+    var judged: Judged?
+  }
+
+  /// Of which states an objection depends.
+  private struct Judged: Equatable {
+    var outbox: OutboxVersion
+    var view: UInt64
+    var doubtful: MutationTicket
   }
 
   private let number: Int
@@ -69,6 +78,10 @@ final class Witness: Sendable {
       guard let first = known.first, let model = client.model, let local = client.local else {
         return nil
       }
+      let now = Judged(
+        outbox: local.outbox.currentVersion, view: local.view.version, doubtful: known.doubtful)
+      guard now != known.judged else { return nil }
+      known.judged = now
       let law = StepLaw(
         client: number, first: first, doubtful: known.doubtful, model: model, local: local)
       return ChangeOracle.objection(law, local.outbox, &known.book).map { objection in
