@@ -139,6 +139,8 @@ struct Tally: Encodable {
   var present = 0
   /// How long it names some that were killed then.
   var secondsUntilGone = 0.0
+  /// How etcd's own members differ in the end; `nil`: they do not. If they do, nothing else counts.
+  var disagreement: String?
   /// What should not have happened, in words.
   var wrong: [String] = []
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// All processes that a run has started, and its folder. Whatever happens, both are gone in the
 /// end.
@@ -36,6 +37,22 @@ final class Processes: @unchecked Sendable {
     for process in running { process.waitUntilExit() }
     if removes { try? FileManager.default.removeItem(at: folder) }
   }
+}
+
+/// The processes of the present run.
+final class PresentProcesses: Sendable {
+  private let present = Mutex(Processes())
+
+  /// Ends those of the last run, and begins with none.
+  func renewed() -> Processes {
+    present.withLock { present in
+      present.endAll()
+      present = Processes()
+      return present
+    }
+  }
+
+  func endAll() { present.withLock { $0.endAll() } }
 }
 
 /// Time that all processes of this computer share.

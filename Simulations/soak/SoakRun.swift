@@ -44,7 +44,9 @@ final class SoakRun: Sendable {
       clients.start()
       gone = try breakThings()
       truth = try converge()
-      try judgePresence()
+      let disagreement = cluster.disagreement()
+      ledger.note { $0.disagreement = disagreement }
+      if disagreement == nil { try judgePresence() }
     } catch {
       ledger.note { $0.wrong.append("\(error)") }
     }
@@ -54,6 +56,9 @@ final class SoakRun: Sendable {
     Verdict(truth, clients: SoakRun.clientCount).judge(ledger.accounts, gone: gone, into: &tally)
     tally.minutes = Double((Uptime.milliseconds - begun) / 600) / 100
     complete(&tally)
+    if let disagreement = tally.disagreement {
+      tally.wrong = ["etcd's own members differ: \(disagreement)"]
+    }
     return tally
   }
 
