@@ -165,8 +165,8 @@ package struct EtcdServer: CommitLoggingServer {
     }
   }
 
-  /// Answers a request that the cluster has not, as a source would. A cluster that keeps its contract says nothing
-  /// that cannot be read, and knows its own history.
+  /// Answers a request that the cluster has not, as a source would. A cluster that keeps its
+  /// contract says nothing that cannot be read, and knows its own history.
   mutating func reply(to trouble: EtcdTrouble, at finger: EtcdFinger? = nil) -> Reply {
     if cluster.breachCount == 0 {
       switch trouble {
