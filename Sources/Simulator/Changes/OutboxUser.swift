@@ -136,16 +136,6 @@ package struct OutboxCheck<Change: Mutation & Equatable & CustomStringConvertibl
   }
 }
 
-extension OutboxSettings {
-  /// Settings with bounds that a user of a world meets: of one push, and of what can be undone.
-  static var ofWorlds: OutboxSettings {
-    var settings = OutboxSettings()
-    settings.batchMaximum = 4
-    settings.undoMaximum = 4
-    return settings
-  }
-}
-
 extension OutboxUser {
   /// The most mutations that may be pending at a time. It keeps the bound below finite.
   package static var pendingMaximum: Int { 16 }

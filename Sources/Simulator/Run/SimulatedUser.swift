@@ -283,3 +283,13 @@ where Truth.Event == Model.Event, Sync.Batch.Event == Model.Event {
 
   public init() {}
 }
+
+extension OutboxSettings {
+  /// Settings with bounds that a user of a world meets: of one push, and of what can be undone.
+  static var ofWorlds: OutboxSettings {
+    var settings = OutboxSettings()
+    settings.batchMaximum = 4
+    settings.undoMaximum = 4
+    return settings
+  }
+}

@@ -5,7 +5,7 @@ internal import UpdateMachine
 // library's own protocol for a server of one's own: the app, its model with its saved form, and the
 // server's truth. The server and the users are those of any app's simulation.
 //
-// Tasks may use: Choices, Disk, Offline.
+// Tasks may use: Choices, Disk, Offline, Run.
 
 /// The simulator's eighth app: a short list of tasks, of which only a few may be open.
 ///
