@@ -136,7 +136,8 @@ enum Child {
     }
   }
 
-  /// Judges the client once a second by the simulator's oracles.
+  /// Judges the client once a second by the simulator's oracles, until the task is cancelled, which
+  /// ends the sleep.
   private static func judge(_ witness: Witness, _ line: ReportLine) async {
     while (try? await sleep(1000)) != nil {
       if let objection = witness.objection() { return line.tell(.wrong(objection)) }

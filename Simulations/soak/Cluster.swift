@@ -155,13 +155,13 @@ final class Cluster: Sendable {
   /// Whether the members hold different things, in words; `nil`: they do not. They have all taken
   /// the same log by then, so what differs is etcd's own fault: 3.4.23 does so now and then, if it
   /// is killed while leases end. No client can tell.
-  func disagreement() -> String? {
+  func disagreement() throws(Silence) -> String? {
     var words: String?
     for _ in 1...5 {
       var found: [(name: String, sum: UInt64, words: String)] = []
       for member in members {
-        guard let answer = try? member.ask("/v3/kv/range", Cluster.all(under: Step.prefix)) else {
-          return nil
+        let answer = try Cluster.retrying("\(member.name) is read") { () throws(Silence) in
+          try member.ask("/v3/kv/range", Cluster.all(under: Step.prefix))
         }
         let pairs = Cluster.pairs(answer, under: Step.prefix)
         let revision = answer["header"]?.number("revision") ?? 0

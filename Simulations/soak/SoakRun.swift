@@ -44,7 +44,7 @@ final class SoakRun: Sendable {
       clients.start()
       gone = try breakThings()
       truth = try converge()
-      let disagreement = cluster.disagreement()
+      let disagreement = try cluster.disagreement()
       ledger.note { $0.disagreement = disagreement }
       if disagreement == nil { try judgePresence() }
     } catch {

@@ -274,8 +274,8 @@ actor Todo {
     }
   }
 
-  /// The title of the item that a change is about, which is there before it or after; `nil`: the
-  /// cluster has confirmed the change already, or nobody has the item any more.
+  /// The title of the item that a change is about. An undo may remove the item or bring it back, so
+  /// it is looked for in the state before and in the present one; `nil`: it is in neither.
   private func title(of ticket: MutationTicket, before: Machine.State) async -> String? {
     let after = await machine.state
     let pending = (before.pending + after.pending).first { $0.ticket == ticket }?.change

@@ -50,7 +50,13 @@ import UpdateMachine
   static func member(_ number: Int, _ questions: Questions) -> LoopbackServer.Answer {
     { request in
       await questions.note(number, request)
-      guard var response = try? answer(request) else { return .text("", status: 500) }
+      var response: Response
+      do {
+        response = try answer(request)
+      } catch {
+        Issue.record(error)
+        return .text("", status: 500)
+      }
       guard await questions.isBroken else { return response }
       if number == 1 { return await MembersOverHTTPTests.silent(request) }
       if number == 2 {

@@ -25,6 +25,7 @@ struct RecordingOverHTTPTests {
   /// So the cluster as a value, which answers as was recorded, answers as this etcd does.
   @Test func `the installed etcd answers as was recorded`() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).jsonl")
+    // There is none if the script has failed, which is told below.
     defer { try? FileManager.default.removeItem(at: file) }
     let code = try await RecordingOverHTTPTests.record(into: file)
     try #require(code == 0, "record.py ended with exit code \(code)")

@@ -31,7 +31,7 @@ struct CompiledBugs {
       bodies = try package.write(known, generated: compiled)
       console.progress("zoo: build \(build), \(refused.count) refused by the compiler so far")
       do throws(ScratchPackage.Unbuildable) {
-        // It takes a minute instead of ten until the compiler refuses something.
+        // What the compiler refuses is found sooner if nothing is optimised.
         try package.check(CompiledBugs.targets(of: compiled))
         try package.build("simulate")
         if !drawn.isEmpty { try package.build("crash") }
