@@ -141,7 +141,7 @@ struct TableSyncRunTests {
   func `whatever goes wrong, an app sees states of the server only, and the last in the end`(
     part: UInt64
   ) throws {
-    for seed in part * 60..<(part + 1) * 60 {
+    for seed in part * 20..<(part + 1) * 20 {
       let run = try TableSyncRun(seed: seed)
       #expect(run.faults.isEmpty, "seed \(seed)")
     }

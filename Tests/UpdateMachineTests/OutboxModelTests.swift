@@ -14,27 +14,27 @@ import UpdateMachine
     #expect(world.wrong == nil, "\(world.story.suffix(40).joined(separator: "\n"))")
   }
 
-  @Test(arguments: 0..<60 as Range<UInt64>)
+  @Test(arguments: 0..<30 as Range<UInt64>)
   func `each mutation takes effect once and in order`(seed: UInt64) {
     live(OutboxWorld(seed: seed, delivery: .exactlyOnce))
   }
 
-  @Test(arguments: 0..<120 as Range<UInt64>)
+  @Test(arguments: 0..<40 as Range<UInt64>)
   func `each mutation takes effect once on a server that runs accepted ones late`(seed: UInt64) {
     live(OutboxWorld(seed: seed, delivery: .exactlyOnce, runsLate: true))
   }
 
-  @Test(arguments: 0..<60 as Range<UInt64>)
+  @Test(arguments: 0..<30 as Range<UInt64>)
   func `a mutation without idempotency is sent twice only if the app says so`(seed: UInt64) {
     live(OutboxWorld(seed: seed, delivery: .atMostOnce))
   }
 
-  @Test(arguments: 0..<120 as Range<UInt64>)
+  @Test(arguments: 0..<40 as Range<UInt64>)
   func `what may be sent again takes effect once though no ID is counted`(seed: UInt64) {
     live(OutboxWorld(seed: seed, delivery: .atLeastOnce))
   }
 
-  @Test(arguments: 0..<120 as Range<UInt64>)
+  @Test(arguments: 0..<40 as Range<UInt64>)
   func `a server may take some mutations of a push, or ask for a pull first`(seed: UInt64) {
     live(OutboxWorld(seed: seed, delivery: .atLeastOnce, takesSome: true))
   }

@@ -3,7 +3,7 @@ import Testing
 
 /// Checks those house rules that a tool can check, on the repository's sources.
 @Suite struct HouseRulesTests {
-  let repository = Repository()
+  let repository = Repository.shared
 
   @Test func `the house rules find the package's sources`() {
     #expect(repository.paths.contains("Package.swift"))
@@ -193,6 +193,8 @@ import Testing
 
 /// The files of this repository.
 struct Repository {
+  static let shared = Repository()
+
   let root: URL
   /// The paths that git tracks, relative to the root. Without git, all files except those whose
   /// names begin with a dot.
@@ -206,8 +208,8 @@ struct Repository {
     sources.filter { $0.path.hasSuffix(".swift") && !$0.path.contains(".docc/") }
   }
 
-  init() {
-    let root = URL(filePath: #filePath)  // …/Tests/CommandTests/HouseRulesTests.swift
+  private init() {
+    let root = URL(filePath: #filePath)  // …/Tests/HouseTests/HouseRulesTests.swift
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     self.root = root
     paths = (Repository.tracked(in: root) ?? Repository.present(in: root)).sorted()
@@ -249,6 +251,21 @@ struct Repository {
   }
 }
 
+extension StringProtocol {
+  /// Whether a word's bytes are in it. Each line of the repository is asked this before it is
+  /// compared with a pattern, which takes much longer.
+  func has(_ word: String) -> Bool {
+    guard let first = word.utf8.first else { return true }
+    var rest = utf8[...]
+    while let start = rest.firstIndex(of: first) {
+      rest = rest[start...]
+      if rest.starts(with: word.utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+}
+
 /// One file as text, with what the rules need to know of it. It is read line by line, which is
 /// enough for code that `swift format` has laid out.
 struct SourceFile {
@@ -265,14 +282,16 @@ struct SourceFile {
   func place(_ index: Int) -> String { "\(path):\(index + 1)" }
 
   func lines(containing word: String) -> [String] {
-    lines.indices.filter { lines[$0].contains(word) }.map { "\(place($0)): \(word)" }
+    lines.indices.filter { lines[$0].has(word) }.map { "\(place($0)): \(word)" }
   }
 
   /// Calls that draw from the system's generator, because no generator is passed.
   var randomWithoutGenerator: [String] {
     let call = ".random" + "("
     return lines.indices.filter { index in
-      guard let start = lines[index].range(of: call)?.upperBound else { return false }
+      guard lines[index].has(call), let start = lines[index].range(of: call)?.upperBound else {
+        return false
+      }
       let rest = lines[index][start...] + lines[(index + 1)...].prefix(10).joined(separator: "\n")
       var depth = 1
       let arguments = rest.prefix { character in

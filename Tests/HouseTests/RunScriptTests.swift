@@ -3,7 +3,7 @@ import Testing
 
 /// Tests how `Tests/run` answers when it has nothing to run.
 @Suite struct RunScriptTests {
-  let repository = Repository()
+  let repository = Repository.shared
 
   @Test func `help names every stage of the table`() throws {
     let stages = try stages
