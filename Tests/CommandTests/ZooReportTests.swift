@@ -5,6 +5,9 @@ import Testing
 
 /// Tests what `simulate zoo` says: totals, catches, and bad usage.
 struct ZooReportTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
   // MARK: Totals
 
   @Test(
@@ -170,7 +173,7 @@ struct ZooReportTests {
     ("zoo x", "simulate zoo: unexpected \"x\""),
   ])
   func `bad usage gives exit code 2 and says what to type`(typed: String, said: String) {
-    let folder = typed.contains("--package-path") ? "" : " --package-path \(Repository().root.path)"
+    let folder = typed.contains("--package-path") ? "" : " --package-path \(Self.root.path)"
     let ran = CommandRun(typed + folder)
     #expect(ran.code == .usage)
     #expect(ran.output == [])
