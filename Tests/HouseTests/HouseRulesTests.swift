@@ -199,7 +199,7 @@ struct Repository {
   /// The paths that git tracks, relative to the root. Without git, all files except those whose
   /// names begin with a dot.
   let paths: [String]
-  /// The code that people wrote: Swift, C, and scripts, which have no extension.
+  /// The code that people wrote: Swift, C, and scripts, which have the extension `sh` or none.
   let sources: [SourceFile]
 
   /// The Swift files, without those that tutorials show. These belong to an app, and not to a
@@ -216,7 +216,7 @@ struct Repository {
     sources = paths.compactMap { path in
       let kind = URL(filePath: path).pathExtension
       let isScript = kind.isEmpty && (path.hasPrefix("Tests/") || path.hasPrefix(".ci/"))
-      guard isScript || ["swift", "c", "h"].contains(kind) else { return nil }
+      guard isScript || ["swift", "c", "h", "sh"].contains(kind) else { return nil }
       guard let data = FileManager.default.contents(atPath: root.appending(path: path).path)
       else { return nil }
       return SourceFile(path: path, text: String(decoding: data, as: UTF8.self))
