@@ -206,8 +206,8 @@ let package = Package(
 )
 
 /// `Tests/run` builds some of the test targets only, where others could find nothing more: their
-/// names, with spaces between them. Those behind the word `-Onone` are not optimised, also in
-/// release: they only call what is.
+/// names, with spaces between them. Targets of any kind behind the word `-Onone` are not optimised,
+/// also in release: they only call what is.
 if let wanted = Context.environment["UPDATEMACHINE_TESTS"] {
   let words = wanted.split(whereSeparator: \.isWhitespace).map(String.init)
   package.targets.removeAll { $0.type == .test && !words.contains($0.name) }
