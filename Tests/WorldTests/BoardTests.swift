@@ -13,12 +13,12 @@ import Testing
   // Article example ends
 
   @Test func `so it is where everything goes wrong in every seed`() async {
-    let runs = await Simulation<BoardApp>.run(seeds: 1...100, clients: 4, isSwarm: false)
+    let runs = await Simulation<BoardApp>.run(seeds: 1...30, clients: 4, isSwarm: false)
     #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
   }
 
   @Test func `so it is with a real driver`() async {
-    let runs = await Simulation<BoardApp>.run(seeds: 1...60, clients: 3, engine: .actor)
+    let runs = await Simulation<BoardApp>.run(seeds: 1...20, clients: 3, engine: .actor)
     #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
   }
 
@@ -55,7 +55,7 @@ import Testing
   @Test(arguments: SimulationEngine.allCases)
   func `an own protocol with pushes runs in a world`(engine: SimulationEngine) async {
     let runs = await Simulation<TickApp>.run(
-      seeds: 1...(engine == .value ? 200 : 30), clients: 3, engine: engine)
+      seeds: 1...(engine == .value ? 80 : 30), clients: 3, engine: engine)
     #expect(runs.failure == nil, "\(runs.failure?.story ?? "")")
     #expect(runs.statistics.changes.made > 500)
   }

@@ -63,7 +63,7 @@ import UpdateMachine
 
   /// The few lines of such a test, for any app.
   private func expectRight<App: SimulatedApp>(_: App.Type, seeds: ClosedRange<UInt64>) async {
-    let runs = await Simulation<App>.run(seeds: seeds, clients: 3)
+    let runs = await Simulation<App>.run(seeds: seeds, clients: 3, shrinking: 500)
     if let failure = runs.failure {
       Issue.record("\(failure)")
       Attachment.record(failure.trace.text, named: "trace.txt")
