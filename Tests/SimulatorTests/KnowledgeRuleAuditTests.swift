@@ -37,6 +37,21 @@ import UpdateMachine
     #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
+  /// A page is read in two parts: first which messages are in the list, then the messages. Nobody is
+  /// told of an edit between them where nothing is followed; and nothing of it is held.
+  @Test func `R13: a message that is not followed is never suspect`() {
+    let mentions = Tale.Narrow([.mentioned])
+    var tale = Tale((1, Tale.open, .mentioned), lists: [mentions])
+    let page = tale.fetch(mentions)
+    tale.read(page)
+    tale.commit(.edited(1, 7))
+    tale.answer(page)
+    tale.hear()
+    tale.hear()
+    #expect(tale.message(1) == nil)
+    #expect(tale.audit == "0 suspects, 0 repairs")
+  }
+
   @Test func `R13: a message that an event named since the fetch left is not audited`() {
     var tale = Tale((1, Tale.a, []), lists: [Tale.inA])
     tale.answer(tale.fetch(1))

@@ -154,10 +154,11 @@ extension MessageStore {
   ) {
     for message in page.messages {
       let id = message.id
-      if !self.held.contains(id), let narrow = fetch.request.narrow,
+      if !self.held.contains(id), follows(message.place), let narrow = fetch.request.narrow,
         replay.contradictsItself(about: id)
       {
-        // It will be held soon, perhaps from the same old cache.
+        // It will be held soon, perhaps from the same old cache. Where it is not followed, it will
+        // not be: and no event says what has changed there.
         audit.open(id, .lists([narrow]))
       }
       guard replay.isUnnamed(id), let held = held[id] else { continue }
