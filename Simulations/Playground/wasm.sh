@@ -76,7 +76,8 @@ compile_module() {
   # shellcheck disable=SC2086  # Flags are words.
   swiftc $wasm_flags -target wasm32-unknown-none-wasm -enable-experimental-feature Embedded \
     -module-name "$name" -I "$build" -emit-module -emit-module-path "$build/$name.swiftmodule" \
-    -no-emit-module-separately-wmo -c -o "$build/$name.o" "$@" || fail "$name does not compile as Embedded Swift"
+    -no-emit-module-separately-wmo -c -o "$build/$name.o" "$@" \
+    || fail "$name does not compile as Embedded Swift"
 }
 
 # link OUTPUT FLAG…: With --stack-first the stack lies below all data, so that a stack overflow traps
