@@ -43,8 +43,9 @@ import UpdateMachine
     let mentions = Tale.Narrow([.mentioned])
     var tale = Tale((1, Tale.open, .mentioned), lists: [mentions])
     let page = tale.fetch(mentions)
-    tale.read(page)
+    let before = tale.position
     tale.commit(.edited(1, 7))
+    tale.step { $0.read(page, at: before, rowsAt: before + 1) }
     tale.answer(page)
     tale.hear()
     tale.hear()
