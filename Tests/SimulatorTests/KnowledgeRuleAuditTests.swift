@@ -37,8 +37,8 @@ import UpdateMachine
     #expect(tale.audit == "0 suspects, 0 repairs")
   }
 
-  /// A page is read in two parts: first which messages are in the list, then the messages. Nobody is
-  /// told of an edit between them where nothing is followed; and nothing of it is held.
+  /// A page is read in two parts: first which messages are in the list, then the messages. Nobody
+  /// is told of an edit between them where nothing is followed; and nothing of it is held.
   @Test func `R13: a message that is not followed is never suspect`() {
     let mentions = Tale.Narrow([.mentioned])
     var tale = Tale((1, Tale.open, .mentioned), lists: [mentions])
