@@ -10,18 +10,19 @@ extension Simulation where App: SimulatedApp {
     of token: RunToken, continuations: Int64 = 40, budget: Int64 = 1600,
     while goesOn: (ProbabilityCurve) -> Bool = { _ in true }
   ) -> (curve: ProbabilityCurve, trace: Trace, oracle: Oracle)? {
-    let (result, trace, choices) = live(
+    let lived = live(
       token.configuration, Choices(replaying: token.choices.record), Trace())
-    guard let oracle = result.finding?.oracle else { return nil }
+    guard let oracle = lived.result.finding?.oracle else { return nil }
     let curve = ProbabilityCurve(
-      steps: result.steps, continuations: continuations, budget: budget, while: goesOn
+      steps: lived.result.steps, continuations: continuations, budget: budget, while: goesOn
     ) { step, seed in
-      let count = Int(trace.choices[Int(step)])
+      let count = Int(lived.trace.choices[Int(step)])
       let other = live(
-        token.configuration, Choices(replaying: Array(choices.record.prefix(count)), then: seed),
+        token.configuration,
+        Choices(replaying: Array(lived.choices.record.prefix(count)), then: seed),
         nil)
       return other.result.finding?.oracle == oracle
     }
-    return (curve, trace, oracle)
+    return (curve, lived.trace, oracle)
   }
 }

@@ -32,9 +32,10 @@ extension Simulation where App: SimulatedApp {
     package static func runActors(
       _ configuration: SimulationConfiguration, choosesJobs: Bool? = nil, isTraced: Bool = false
     ) -> (result: RunResult, jobs: Int64, trace: Trace) {
-      liveWithActors(
+      let lived = live(
         configuration, Choices(seed: configuration.seed), isTraced ? Trace() : nil,
         choosesJobs: choosesJobs ?? (configuration.faults != .none))
+      return (lived.result, lived.jobs, lived.trace)
     }
   #endif
 
@@ -80,34 +81,45 @@ extension Simulation where App: SimulatedApp {
 
   // MARK: The one place that runs worlds
 
-  /// All runs go through here, so that the library's own apps are fast even from a generic caller.
-  /// The compiler makes a version for each of them, and the general version dispatches to it.
-  @_specialize(where App == DirectoryApp)
-  @_specialize(where App == MessagesApp)
-  @_specialize(where App == LedgerApp)
-  @_specialize(where App == PostsApp)
-  static func live(
-    _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?
-  ) -> (result: RunResult, trace: Trace, choices: Choices) {
-    var world = World<App>(configuration: configuration, choices: choices, trace: trace)
-    let result = world.run()
-    return (result, world.trace ?? Trace(), world.choices)
+  /// A run that has ended.
+  struct Life {
+    let result: RunResult
+    let trace: Trace
+    let choices: Choices
+    /// How many jobs its actors had.
+    var jobs: Int64 = 0
   }
 
-  #if !hasFeature(Embedded)
-    /// As ``live(_:_:_:)``, with actors.
+  /// All runs go through here, so that the library's own apps are fast even from a generic caller.
+  /// The compiler makes a version for each of them, and the general version dispatches to it. The
+  /// general one takes up to three times as long.
+  ///
+  /// - Parameter choosesJobs: as in ``runActors(_:choosesJobs:isTraced:)``; `nil`: no actors.
+  #if !hasFeature(Embedded)  // Embedded Swift makes a version for each app that is run anyway.
     @_specialize(where App == DirectoryApp)
     @_specialize(where App == MessagesApp)
-    @_specialize(where App == LedgerApp)
     @_specialize(where App == PostsApp)
-    private static func liveWithActors(
-      _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?,
-      choosesJobs: Bool
-    ) -> (result: RunResult, jobs: Int64, trace: Trace) {
-      let world = World<App>(configuration: configuration, choices: choices, trace: trace)
-      let engine = ActorEngine(world: world, choosesJobs: choosesJobs)
-      let result = engine.run()
-      return (result, engine.jobs, engine.world.trace ?? Trace())
-    }
+    @_specialize(where App == LedgerApp)
+    @_specialize(where App == RecordsApp)
+    @_specialize(where App == TablesApp)
+    @_specialize(where App == StreamsApp)
+    @_specialize(where App == OfflineWorld<TasksApp>)
   #endif
+  static func live(
+    _ configuration: SimulationConfiguration, _ choices: Choices, _ trace: Trace?,
+    choosesJobs: Bool? = nil
+  ) -> Life {
+    var world = World<App>(configuration: configuration, choices: choices, trace: trace)
+    #if !hasFeature(Embedded)
+      if let choosesJobs {
+        let engine = ActorEngine(world: world, choosesJobs: choosesJobs)
+        let result = engine.run()
+        return Life(
+          result: result, trace: engine.world.trace ?? Trace(), choices: engine.world.choices,
+          jobs: engine.jobs)
+      }
+    #endif
+    let result = world.run()
+    return Life(result: result, trace: world.trace ?? Trace(), choices: world.choices)
+  }
 }
