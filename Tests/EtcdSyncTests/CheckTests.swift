@@ -36,9 +36,17 @@ import UpdateMachine
     #expect(pages.hasMore)
     #expect(pages.request.revision == 4)
     #expect(throws: EtcdWireError(field: "kvs")) { try pages.take(first) }
-    var other = second
-    other.header.cluster += 1
-    #expect(throws: EtcdWireError(field: "header")) { try pages.take(other) }
+    let header = second.header
+    for other in [
+      EtcdHeader(cluster: header.cluster + 1, revision: header.revision, term: header.term),
+      EtcdHeader(cluster: header.cluster, revision: 3, term: header.term),
+      // A cluster that was restored from a backup between the two pages.
+      EtcdHeader(cluster: header.cluster, revision: header.revision + 9, term: 1),
+    ] {
+      var page = second
+      page.header = other
+      #expect(throws: EtcdWireError(field: "header")) { try pages.take(page) }
+    }
     try pages.take(second)
     #expect(!pages.hasMore)
     let snapshot = pages.snapshot(for: ClientID(7))

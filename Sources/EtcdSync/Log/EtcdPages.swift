@@ -35,10 +35,11 @@ struct EtcdPages {
   /// Takes a page. Throws if it does not follow on the one before.
   mutating func take(_ page: EtcdRangeAnswer) throws(EtcdWireError) {
     if let header {
-      // Another member may answer, in a later term, and at a later revision.
-      guard page.header.cluster == header.cluster, page.header.revision >= header.revision else {
-        throw EtcdWireError(field: "header")
-      }
+      // Another member may answer, in a later term, and at a later revision. Neither goes back in
+      // one history, and pages of two histories make no snapshot.
+      guard page.header.cluster == header.cluster, page.header.revision >= header.revision,
+        page.header.term >= header.term
+      else { throw EtcdWireError(field: "header") }
     } else {
       guard page.header.revision > 0 else { throw EtcdWireError(field: "revision") }
       header = page.header
