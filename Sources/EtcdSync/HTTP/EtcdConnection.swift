@@ -301,7 +301,7 @@ extension EtcdFailure {
     guard let head else { throw EtcdFailure(.unreachable, .broken) }
     let fields = head.isJSON ? (try? EtcdFields(body: body)) : nil
     if head.status == 200, let fields, !fields.has("error") { return fields }
-    if let fields, let refusal = try? EtcdRefusal(fields, status: head.status) {
+    if let fields, let refusal = try? EtcdRefusal(fields) {
       throw EtcdFailure(refusal)
     }
     // Not etcd's. Only a request for patience is believed of anybody.

@@ -162,7 +162,7 @@ enum EtcdWatchMessage: Hashable {
   init(line: some Collection<UInt8>) throws(EtcdWireError) {
     let fields = try EtcdFields(body: line)
     guard !fields.has("error") else {
-      self = .canceled(try EtcdRefusal(fields, status: 0))
+      self = .canceled(try EtcdRefusal(fields))
       return
     }
     let result = try fields.fields("result")

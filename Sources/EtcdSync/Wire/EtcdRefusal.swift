@@ -33,10 +33,8 @@ package enum EtcdRefusal: Error, Hashable {
   /// Anything else, with gRPC's code.
   case other(Int64)
 
-  /// Reads the body of a refusal.
-  ///
-  /// - Parameter status: the HTTP status; 0: the refusal came in a stream.
-  init(_ fields: EtcdFields, status: Int) throws(EtcdWireError) {
+  /// Reads the body of a refusal, or the message of a stream that is one.
+  init(_ fields: EtcdFields) throws(EtcdWireError) {
     // A stream that is refused at its beginning has an object in place of the text.
     if fields.object["error"]?.object != nil {
       let error = try fields.fields("error")
