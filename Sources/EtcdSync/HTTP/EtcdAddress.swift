@@ -1,5 +1,6 @@
 // HTTP: the room of requests to a cluster: its members' addresses, the log-in, requests and streams
-// over URLSession, what a failure means, and the source for the library's driver.
+// (encrypted over URLSession, to this computer over a socket), what a failure means, and the source
+// for the library's driver.
 //
 // HTTP may use: Log, Presence, State, Wire.
 

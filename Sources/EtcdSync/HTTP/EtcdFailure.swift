@@ -106,7 +106,7 @@ extension EtcdFailure {
     self.init(failure, .refused(refusal))
   }
 
-  /// Classifies an error of URLSession that came without an answer.
+  /// Classifies an error of the connection: the answer did not come, or not whole.
   init(_ code: URLError.Code, hasLeft: Bool) {
     let fault = ConnectionFault(code)
     switch fault {

@@ -29,7 +29,7 @@ public struct EtcdFinger: Finger, Hashable {
     self.marks = marks
   }
 
-  /// The cluster: it keeps nothing for a client that could be released.
+  /// The cluster. It keeps nothing for a client, so there is nothing to release.
   public var log: EtcdClusterID { cluster }
 }
 

@@ -10,7 +10,7 @@ import UpdateMachine
 /// An etcd cluster as a value: the history of its keys, and how far each member has come.
 ///
 /// It follows what etcd 3.4 was recorded to answer. A revision is one transaction that has changed
-/// something. It never ends for want of a disk, knows no leases, and asks for no password.
+/// something. Its disk is never full, it knows no leases, and it asks for no password.
 package struct EtcdCluster: Sendable {
   /// The name in every answer.
   package private(set) var id: EtcdClusterID
