@@ -34,6 +34,9 @@ extension Todo {
     case .failure(.rejected(let code)) where isLate(code):
       "somebody was faster (\(code.text))"
     case .failure(.rejected(let code)): "the cluster refuses it: \(code.text)"
+    case .failure(.modelRefused):
+      "another program has written over the cluster's record of your changes, a key of this list "
+        + "that begins with a zero byte. The list goes on when that key is deleted"
     default: "\(report)"
     }
   }

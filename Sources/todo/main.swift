@@ -24,6 +24,10 @@ func todo(_ words: [String]) async -> Int32 {
   } catch let error as Misuse {
     Output().complain("\(error.words). Type: swift run todo --help")
     return 2
+  } catch SQLiteFileError.inUse(let path) {
+    Output().complain(
+      "\(path) is in use by another todo. End that one, or give this one its own: --state FILE")
+    return 1
   } catch {
     Output().complain("\(error)")
     return 1

@@ -111,6 +111,13 @@ import UpdateMachine
     #expect(Company.words(.refused(.unauthorized)).contains("user or the password"))
   }
 
+  @Test func `what went wrong is said to a user, not to a developer`() {
+    let other = Todo.words(.failure(.rejected(RejectionCode("OTHER_HISTORY"))))
+    #expect(other.contains("restored from a backup"))
+    let refused = Todo.words(.failure(.modelRefused))
+    #expect(refused.contains("goes on when that key is deleted") && !refused.contains("threw"))
+  }
+
   @Test func `a connection is refused before anything is sent`() throws {
     func connect(_ words: String..., password: String? = nil) throws {
       _ = try Options(words).connect(password.map { ["ETCD_PASSWORD": $0] } ?? [:])

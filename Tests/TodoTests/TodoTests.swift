@@ -75,6 +75,18 @@ struct TodoTests {
     }
   }
 
+  @Test func `a second one with the same file is told to take another`() async throws {
+    try await User.two { _, ada, _ in
+      let watching = try ada.begin(["watch"])
+      try await shows("the list is empty", watching)
+      let second = try ada.todo("list")
+      #expect(second.code == 1 && second.errors.contains("by another todo"), "\(second.errors)")
+      #expect(second.errors.contains("--state"))
+      watching.process.interrupt()
+      #expect(watching.end().code == 130)
+    }
+  }
+
   @Test func `watch shows what others do, until it is interrupted`() async throws {
     try await User.two { _, ada, bo in
       let watching = try ada.begin(["watch"])
