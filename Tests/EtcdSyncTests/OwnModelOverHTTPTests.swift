@@ -4,30 +4,6 @@ import UpdateMachine
 
 @testable import EtcdSync
 
-/// What things cost: a model that an app has written itself, of etcd's keys and values.
-private struct Prices: SyncModel, Equatable {
-  enum Refusal: Error { case notANumber(EtcdKey) }
-
-  var cents: [EtcdKey: Int] = [:]
-
-  init(snapshot: EtcdSnapshot) throws(Refusal) {
-    for (key, entry) in snapshot.entries { try set(key, entry.text) }
-  }
-
-  mutating func apply(_ event: EtcdEvent) throws(Refusal) {
-    guard let value = event.value else {
-      cents[event.key] = nil
-      return
-    }
-    try set(event.key, String(validating: value, as: UTF8.self))
-  }
-
-  private mutating func set(_ key: EtcdKey, _ text: String?) throws(Refusal) {
-    guard let number = text.flatMap({ Int($0) }) else { throw .notANumber(key) }
-    cents[key] = number
-  }
-}
-
 /// A model of an app's own follows a real etcd.
 @Suite(
   .enabled(if: EtcdProcess.isThere, "etcd is not installed (Debian: etcd-server)"),
