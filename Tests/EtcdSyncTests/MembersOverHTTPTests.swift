@@ -52,13 +52,13 @@ import Testing
 
   /// Runs `body` with a client of several members.
   static func members(
-    _ answers: [LoopbackServer.Answer], login: EtcdLogin? = nil,
+    _ answers: [LoopbackServer.Answer], login: EtcdLogin? = nil, settings: EtcdSettings = quick,
     _ body: (EtcdSource<EtcdMap>, [LoopbackServer]) async throws -> Void
   ) async throws {
     var servers: [LoopbackServer] = []
     for answer in answers { servers.append(try LoopbackServer(answer: answer)) }
     let connection = try EtcdConnection(
-      to: servers.map(\.address), login: login, settings: quick)
+      to: servers.map(\.address), login: login, settings: settings)
     let source = try EtcdSource(connection, prefix: "app/", for: EtcdMap.self)
     do {
       try await body(source, servers)
@@ -120,6 +120,23 @@ import Testing
       let batch = try await MembersOverHTTPTests.batch(source)
       #expect(batch.through == 4)
       #expect(clock.now.milliseconds - start.milliseconds < 3000)
+    }
+  }
+
+  @Test func `a request that is given up is a reason to begin with the next member`() async throws {
+    var settings = MembersOverHTTPTests.quick
+    settings.memberDeadline = .seconds(60)
+    settings.deadline = .seconds(60)
+    try await MembersOverHTTPTests.members(
+      [MembersOverHTTPTests.silent, { _ in MembersOverHTTPTests.check() }], settings: settings
+    ) { source, servers in
+      let given = Task { await MembersOverHTTPTests.poll(source) }
+      _ = await servers[0].counters(within: .seconds(30)) { $0.requests == 1 }
+      given.cancel()
+      #expect(await given.value == .failure(.unreachable))
+      let batch = try await MembersOverHTTPTests.batch(source)
+      #expect(batch.events.isEmpty)
+      #expect(servers.map(\.counters.requests) == [1, 1])
     }
   }
 
@@ -257,6 +274,25 @@ import Testing
       // The watch is ended.
       _ = await servers[0].counters(within: .seconds(10)) { $0.open == 0 }
       #expect(servers[0].counters.open == 0)
+    }
+  }
+
+  /// The question has shown that its member is level, so it need not be opened anew.
+  @Test func `a silent watch serves the next poll, too`() async throws {
+    var settings = MembersOverHTTPTests.quick
+    settings.silence = .milliseconds(1500)
+    let opened = Counter()
+    let member: LoopbackServer.Answer = { request in
+      guard request.path == "/v3/watch" else { return MembersOverHTTPTests.check() }
+      _ = opened.next()
+      return MembersOverHTTPTests.watching(MembersOverHTTPTests.created)
+    }
+    try await MembersOverHTTPTests.members([member], settings: settings) { source, _ in
+      for _ in 1...2 {
+        let batch = try await MembersOverHTTPTests.batch(source, waits: true)
+        #expect(batch.events.isEmpty)
+      }
+      #expect(opened.next() == 2, "it was opened once")
     }
   }
 
