@@ -118,6 +118,22 @@ import UpdateMachine
     #expect(whole.events.map(\.event) == [EtcdEvent(key: "b", value: [1], revision: 9)])
   }
 
+  @Test func `a key that was created at the finger is not new`() throws {
+    let finger = try CheckTests.finger()
+    var answer = try Recording.named("check: nothing new").transaction()
+    answer.header.revision = 9
+    answer.ranges[0]?.pairs = [
+      EtcdKeyValue(key: Array("app/b".utf8), value: [1], created: 4, modified: 9)
+    ]
+    guard
+      case .batch(let batch) = try EtcdCheck.verdict(answer, finger, prefix: CheckTests.app)
+    else {
+      Issue.record("nothing is gone")
+      return
+    }
+    #expect(batch.events.map(\.isNew) == [false])
+  }
+
   /// Answers of the recording's cluster, each changed in one way that only another history has.
   @Test(arguments: [
     "another cluster", "revision back", "term back", "count", "mark gone", "mark modified",
@@ -216,7 +232,10 @@ import UpdateMachine
     let finger = try CheckTests.finger()
     #expect(
       EtcdLog.advance(finger, over: try CheckTests.batch(after: 2, through: 3, [])) == .incomplete)
-    #expect(EtcdLog.advance(finger, over: try CheckTests.batch(through: 4, [])) == .seen)
+    var batch = try CheckTests.batch(through: 4, [])
+    #expect(EtcdLog.advance(finger, over: batch) == .seen)
+    batch.isCurrent = false
+    #expect(EtcdLog.advance(finger, over: batch) == .incomplete)
   }
 
   /// A watch's message may be ahead in its header, and then more is to come below that.

@@ -171,6 +171,17 @@ import Testing
     #expect(try cluster.range(all, serializableAt: 2).range.pairs.first?.value == [2])
   }
 
+  /// As etcd 3.4 does.
+  @Test func `the revision of a compaction can be read, and none before it`() throws {
+    var cluster = EtcdCluster(EtcdClusterID(1))
+    for number in 1...3 as ClosedRange<UInt8> { cluster.write([(Array("app/a".utf8), [number])]) }
+    cluster.compact(at: 3)
+    var range = EtcdRangeRequest(EtcdSpan(prefix: ClusterTests.app), revision: 3)
+    #expect(try cluster.range(range, at: 0).range.pairs.map(\.value) == [[2]])
+    range.revision = 2
+    #expect(throws: EtcdRefusal.compacted) { try cluster.range(range, at: 0) }
+  }
+
   @Test func `a watch that has not told what is thrown away is over`() throws {
     var cluster = EtcdCluster(EtcdClusterID(1))
     cluster.write([(Array("app/a".utf8), [1])])

@@ -23,6 +23,13 @@ struct PushOverHTTPTests {
       finger = registered.finger
     }
 
+    /// Begins anew.
+    mutating func register() async throws {
+      let registered = try await source.register(as: try #require(model.client))
+      model = try Chores(snapshot: registered.snapshot)
+      finger = registered.finger
+    }
+
     mutating func pull() async throws {
       let batch = try await source.poll(after: finger, waits: false)
       switch EtcdLog.advance(finger, over: batch) {
@@ -161,6 +168,21 @@ struct PushOverHTTPTests {
         try await connection.put("other", "")
       }
       #expect(try await Device(connection, 2)["n"] == nil)
+    }
+  }
+
+  /// Its last push was at a revision that the new history has not reached.
+  @Test func `a client that registers in a younger history changes things there`() async throws {
+    try await PushOverHTTPTests.serving { etcd, connection in
+      for number in 1...5 { try await connection.put("app/\(number)", "") }
+      var one = try await Device(connection, 1)
+      #expect(try await one.push(.of(.count("n"), client: 1)) == .accepted)
+      etcd.kill(andWipe: true)
+      try await etcd.start()
+      try await one.register()
+      #expect(try await one.push(.of(.count("n"), client: 1, from: 2)) == .accepted)
+      try await one.pull()
+      #expect(one["n"] == "1" && one.last == 2)
     }
   }
 
