@@ -28,6 +28,18 @@ import UpdateMachine
     #expect(stored == finger)
   }
 
+  @Test func `a finger remembers the newest key, wherever its page has it`() throws {
+    var page = try Recording.named("range: whole").range()
+    page.range.pairs[0].modified = 4
+    page.range.pairs[1].modified = 3
+    page.range.pairs[1].created = 3
+    var pages = EtcdPages(prefix: CheckTests.app, limit: 10)
+    try pages.take(page)
+    #expect(
+      pages.finger?.marks
+        == EtcdMarks(term: 2, count: 2, lastModified: 4, key: "a", keyRevision: 4))
+  }
+
   @Test func `pages that do not follow on each other are refused`() throws {
     let first = try Recording.named("range: first page").range()
     let second = try Recording.named("range: second page").range()
@@ -212,6 +224,21 @@ import UpdateMachine
     }
     #expect(
       next.marks == EtcdMarks(term: 2, count: 2, lastModified: 6, key: "c", keyRevision: 6))
+  }
+
+  @Test func `a key that is gone is no mark of the history any more`() throws {
+    let finger = try CheckTests.finger()
+    #expect(finger.marks.key == "b")
+    for (key, mark) in [("b", nil), ("a", "b")] as [(EtcdKey, EtcdKey?)] {
+      guard
+        case .next(let next, first: 0, isComplete: true) = EtcdLog.advance(
+          finger, over: try CheckTests.batch(through: 6, [(key, nil, 6)]))
+      else {
+        Issue.record("does not follow")
+        return
+      }
+      #expect(next.marks.key == mark && next.marks.count == 1 && next.marks.lastModified == 6)
+    }
   }
 
   @Test func `a batch that does not follow is a gap`() throws {

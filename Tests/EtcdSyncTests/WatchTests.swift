@@ -6,6 +6,9 @@ import UpdateMachine
 
 /// A watch from one poll to the next, and what a source remembers besides, without a connection.
 @Suite struct WatchTests {
+  /// Any moment.
+  static let now = Moment(milliseconds: 3_600_000)
+
   static func member() throws -> EtcdAddress { try EtcdAddress("http://127.0.0.1:2379") }
 
   /// The answer to a watch in which these revisions have come, each with one event.
@@ -28,7 +31,7 @@ import UpdateMachine
   static func batch(
     _ exchange: EtcdExchange, after finger: EtcdFinger
   ) async throws -> EtcdBatch {
-    let watch = try watch(exchange, checkedAt: SystemClock().now)
+    let watch = try watch(exchange, checkedAt: WatchTests.now)
     return try #require(
       try await watch.batch(after: finger, prefix: CheckTests.app, within: .seconds(10)))
   }
@@ -67,7 +70,7 @@ import UpdateMachine
     throws
   {
     let memory = EtcdMemory()
-    let now = SystemClock().now
+    let now = WatchTests.now
     func isTaken(at revision: Int64 = 4, over: Bool = false, age: TimeSpan) throws -> Bool {
       let exchange = EtcdExchange(limit: 100)
       memory.keep(try WatchTests.watch(exchange, checkedAt: now - age), at: 4)
@@ -89,7 +92,7 @@ import UpdateMachine
     let memory = EtcdMemory()
     let member = try WatchTests.member()
     let exchange = EtcdExchange(limit: 100)
-    memory.keep(try WatchTests.watch(exchange, checkedAt: SystemClock().now), at: 4)
+    memory.keep(try WatchTests.watch(exchange, checkedAt: WatchTests.now), at: 4)
     memory.trust(member)
     memory.notePush(at: 9)
     memory.notePush(at: 8)
