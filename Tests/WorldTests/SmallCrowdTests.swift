@@ -176,23 +176,6 @@ import Testing
     #expect(found.statesBeforeCalm == 1)
   }
 
-  #if !DEBUG
-    @Test func `two clients and three of one event are closed, client by client`() {
-      for (clients, crowds) in [(2, 45), (3, 165)] as [(Int, Int64)] {
-        let crowd = SmallCrowd(clients: clients)
-        let alone = Explorer(crowd.alone).run()
-        #expect(alone.ending == .closed)
-        // As many as with fingerprints: none of those was taken for another.
-        #expect(alone.counts.distinct == 1_291_946)
-        let calm = SmallCalmCrowd(of: crowd)
-        #expect(calm.recurringCount == 9)
-        let together = Explorer(calm).run()
-        #expect(together.ending == .closed)
-        #expect(together.counts.distinct == crowds)
-      }
-    }
-  #endif
-
   // MARK: Helpers
 
   static var depth: Int64 { 6 }
