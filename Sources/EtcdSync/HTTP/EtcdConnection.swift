@@ -301,9 +301,8 @@ extension EtcdFailure {
     guard let head else { throw EtcdFailure(.unreachable, .broken) }
     let fields = head.isJSON ? (try? EtcdFields(body: body)) : nil
     if head.status == 200, let fields, !fields.has("error") { return fields }
-    if let fields, let refusal = try? EtcdRefusal(fields) {
-      throw EtcdFailure(refusal)
-    }
+    // A body that cannot be read as a refusal is no error of its own: its status is judged below.
+    if let fields, let refusal = try? EtcdRefusal(fields) { throw EtcdFailure(refusal) }
     // Not etcd's. Only a request for patience is believed of anybody.
     let known = SyncFailure(
       status: head.status, retryAfter: head.retryAfter, date: head.date)

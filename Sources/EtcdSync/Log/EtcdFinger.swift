@@ -29,7 +29,8 @@ public struct EtcdFinger: Finger, Hashable {
     self.marks = marks
   }
 
-  /// The cluster. It keeps nothing for a client, so there is nothing to release.
+  /// The log that this is a place in: the cluster's history. All clients share it, so none of them
+  /// ever releases it.
   public var log: EtcdClusterID { cluster }
 }
 
