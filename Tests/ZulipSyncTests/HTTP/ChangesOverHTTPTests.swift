@@ -126,7 +126,8 @@ private final class Desk: Sendable {
   /// What happens to a change. By default the server makes it.
   enum Fate {
     case taken
-    /// The server makes it, but the connection breaks before the answer arrives.
+    /// The server makes it. The connection breaks before the answer arrives, but only once the
+    /// client has polled from behind the event of the change.
     case lost
     /// The connection breaks before the server has read it.
     case never
@@ -138,6 +139,8 @@ private final class Desk: Sendable {
     var fates: [Fate]
     var requests: [String] = []
     var events: [String] = []
+    /// The last event that the client has said it has.
+    var last = -1
 
     mutating func tell(_ fields: String) {
       events.append(#"{"id":\#(events.count),\#(fields)}"#)
@@ -170,13 +173,20 @@ private final class Desk: Sendable {
         """)
     case ("GET", "/api/v1/events"): return await events(request)
     case ("DELETE", "/api/v1/events"): return .success()
-    default: return change(request)
+    default:
+      let (response, event) = change(request)
+      let clock = SystemClock()
+      while state.value.last < event, !Task.isCancelled {
+        try? await clock.sleep(until: clock.now + .milliseconds(5))
+      }
+      return response
     }
   }
 
   /// A poll that waits gets a sign of life soon.
   private func events(_ request: LoopbackServer.Request) async -> Response {
     let last = request.query["last_event_id"].flatMap { Int($0) } ?? -1
+    state.change { $0.last = max($0.last, last) }
     let clock = SystemClock()
     for _ in 1...5 {
       let news = state.change { $0.events.dropFirst(last + 1).joined(separator: ",") }
@@ -190,7 +200,9 @@ private final class Desk: Sendable {
     }
   }
 
-  private func change(_ request: LoopbackServer.Request) -> Response {
+  /// Makes a change, or does not. Returns the answer, and the last event that the client must have
+  /// before it gets the answer.
+  private func change(_ request: LoopbackServer.Request) -> (response: Response, event: Int) {
     let form = request.form
     var words = "\(request.method) \(request.path.dropFirst("/api/v1/".count))"
     for name in ["op", "flag", "messages"] { words += form?[name].map { " \($0)" } ?? "" }
@@ -198,20 +210,21 @@ private final class Desk: Sendable {
       state.requests.append(words)
       let fate = state.fates.isEmpty ? .taken : state.fates.removeFirst()
       switch fate {
-      case .never: return Response.success().with(.reset(after: 0))
+      case .never: return (Response.success().with(.reset(after: 0)), -1)
       case .refused(let words):
-        return .json(
-          #"{"result":"error","msg":"\#(words)","code":"BAD_REQUEST"}"#, status: 400)
-      case .code(let code): return .error(400, code)
+        let body = #"{"result":"error","msg":"\#(words)","code":"BAD_REQUEST"}"#
+        return (.json(body, status: 400), -1)
+      case .code(let code): return (.error(400, code), -1)
       case .lost, .taken: break
       }
       if request.method == "GET" {
-        return .success(
+        let message = Response.success(
           #"""
           "message":{"id":9,"sender_id":7,"type":"stream","stream_id":4,"subject":"a",\#
           "display_recipient":"general","content":"nine","content_type":"text/x-markdown",\#
           "reactions":[],"flags":[]}
           """#)
+        return (message, -1)
       }
       if let op = form?["op"], let flag = form?["flag"] {
         state.tell(
@@ -220,8 +233,8 @@ private final class Desk: Sendable {
           """)
       }
       let answer = Response.success(#""messages":[9]"#)
-      if case .lost = fate { return answer.with(.reset(after: 0)) }
-      return answer
+      guard case .lost = fate else { return (answer, -1) }
+      return (answer.with(.reset(after: 0)), state.events.count - 1)
     }
   }
 }
