@@ -140,7 +140,9 @@ private final class Desk: Sendable {
     var requests: [String] = []
     var events: [String] = []
     /// The last event that the client has said it has.
-    var last = -1
+    var polledFrom = -1
+    /// The event that the client must have before a connection breaks.
+    var awaited = -1
 
     mutating func tell(_ fields: String) {
       events.append(#"{"id":\#(events.count),\#(fields)}"#)
@@ -174,10 +176,10 @@ private final class Desk: Sendable {
     case ("GET", "/api/v1/events"): return await events(request)
     case ("DELETE", "/api/v1/events"): return .success()
     default:
-      let (response, event) = change(request)
+      let response = change(request)
       let clock = SystemClock()
-      while state.value.last < event, !Task.isCancelled {
-        try? await clock.sleep(until: clock.now + .milliseconds(5))
+      while state.change({ $0.polledFrom < $0.awaited }) {
+        do { try await clock.sleep(until: clock.now + .milliseconds(5)) } catch { break }
       }
       return response
     }
@@ -186,7 +188,7 @@ private final class Desk: Sendable {
   /// A poll that waits gets a sign of life soon.
   private func events(_ request: LoopbackServer.Request) async -> Response {
     let last = request.query["last_event_id"].flatMap { Int($0) } ?? -1
-    state.change { $0.last = max($0.last, last) }
+    state.change { $0.polledFrom = max($0.polledFrom, last) }
     let clock = SystemClock()
     for _ in 1...5 {
       let news = state.change { $0.events.dropFirst(last + 1).joined(separator: ",") }
@@ -200,9 +202,7 @@ private final class Desk: Sendable {
     }
   }
 
-  /// Makes a change, or does not. Returns the answer, and the last event that the client must have
-  /// before it gets the answer.
-  private func change(_ request: LoopbackServer.Request) -> (response: Response, event: Int) {
+  private func change(_ request: LoopbackServer.Request) -> Response {
     let form = request.form
     var words = "\(request.method) \(request.path.dropFirst("/api/v1/".count))"
     for name in ["op", "flag", "messages"] { words += form?[name].map { " \($0)" } ?? "" }
@@ -210,21 +210,20 @@ private final class Desk: Sendable {
       state.requests.append(words)
       let fate = state.fates.isEmpty ? .taken : state.fates.removeFirst()
       switch fate {
-      case .never: return (Response.success().with(.reset(after: 0)), -1)
+      case .never: return Response.success().with(.reset(after: 0))
       case .refused(let words):
-        let body = #"{"result":"error","msg":"\#(words)","code":"BAD_REQUEST"}"#
-        return (.json(body, status: 400), -1)
-      case .code(let code): return (.error(400, code), -1)
+        return .json(
+          #"{"result":"error","msg":"\#(words)","code":"BAD_REQUEST"}"#, status: 400)
+      case .code(let code): return .error(400, code)
       case .lost, .taken: break
       }
       if request.method == "GET" {
-        let message = Response.success(
+        return .success(
           #"""
           "message":{"id":9,"sender_id":7,"type":"stream","stream_id":4,"subject":"a",\#
           "display_recipient":"general","content":"nine","content_type":"text/x-markdown",\#
           "reactions":[],"flags":[]}
           """#)
-        return (message, -1)
       }
       if let op = form?["op"], let flag = form?["flag"] {
         state.tell(
@@ -233,8 +232,9 @@ private final class Desk: Sendable {
           """)
       }
       let answer = Response.success(#""messages":[9]"#)
-      guard case .lost = fate else { return (answer, -1) }
-      return (answer.with(.reset(after: 0)), state.events.count - 1)
+      guard case .lost = fate else { return answer }
+      state.awaited = state.events.count - 1
+      return answer.with(.reset(after: 0))
     }
   }
 }
